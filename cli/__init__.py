@@ -1,0 +1,5 @@
+"""The `misstep` command."""
+
+from misstep.cli._main import main
+
+__all__ = ["main"]

@@ -1,0 +1,20 @@
+"""Where rows come from, and how they become samples."""
+
+from misstep.loaders._fetch import fetch
+from misstep.loaders._first_error import check_file, first_error_dataset, load_rows
+from misstep.loaders._places import mirror
+from misstep.loaders._rows import BadRow, Row, check_rows
+from misstep.loaders._summary import Summary, summary_of
+
+__all__ = [
+    "BadRow",
+    "Row",
+    "Summary",
+    "check_file",
+    "check_rows",
+    "fetch",
+    "first_error_dataset",
+    "load_rows",
+    "mirror",
+    "summary_of",
+]

@@ -1,0 +1,45 @@
+"""The facts that misstep stands on: evals and variants, sources, domains, published results."""
+
+from misstep.registry._domains import PROBLEM, SOLUTION, Domain, Tag, domains, find_domain
+from misstep.registry._errors import (
+    DataError,
+    MisstepError,
+    RegistryError,
+    UnknownNameError,
+    did_you_mean,
+    printable,
+)
+from misstep.registry._evals import Eval, Size, Variant, evals
+from misstep.registry._labels import NO_ERROR
+from misstep.registry._published import Table, published
+from misstep.registry._sources import Source, SourceFile, find_source, sources
+from misstep.registry._start import from_start
+from misstep.registry._variants import register_variants
+
+__all__ = [
+    "NO_ERROR",
+    "PROBLEM",
+    "SOLUTION",
+    "DataError",
+    "Domain",
+    "Eval",
+    "MisstepError",
+    "RegistryError",
+    "Size",
+    "Source",
+    "SourceFile",
+    "Table",
+    "Tag",
+    "UnknownNameError",
+    "Variant",
+    "did_you_mean",
+    "domains",
+    "evals",
+    "find_domain",
+    "find_source",
+    "from_start",
+    "printable",
+    "published",
+    "register_variants",
+    "sources",
+]

@@ -1,0 +1,32 @@
+"""The command and its groups; one clear message for a user's mistake, no traceback."""
+
+import sys
+from importlib.metadata import version
+
+import click
+
+from misstep.cli._data import data
+from misstep.cli._list import list_evals
+from misstep.registry import MisstepError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("misstep"), prog_name="misstep")
+def cli() -> None:
+    """Process-level evaluations on Inspect AI: where does the reasoning first go wrong?
+
+    Evals run with Inspect's own command: inspect eval misstep/processbench --model …
+    """
+
+
+cli.add_command(list_evals)
+cli.add_command(data)
+
+
+def main() -> None:
+    """Run the command."""
+    try:
+        cli()
+    except MisstepError as problem:
+        click.echo(f"misstep: {problem}", err=True)
+        sys.exit(1)

@@ -1,0 +1,46 @@
+"""Getting a source's files from the Hugging Face hub, and saving them in the offline mirror."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from misstep.loaders._places import check_pin, find_file, mirror
+from misstep.registry import DataError, find_source
+
+
+def fetch(name: str) -> Iterator[Path]:
+    """Save every file of a source in the offline mirror, and yield its path when it is there.
+
+    What is there already is checked, not downloaded again; a download that breaks off is taken up
+    where it stopped by the next call.
+
+    Raises:
+        DataError: A file could not be had, is not the pinned one, or could not be written.
+    """
+    source = find_source(name)
+    if source.home == "package":
+        raise DataError(f"The source {name!r} comes with this package; there is nothing to fetch.")
+    for file in source.files:
+        target = mirror() / name / file.name
+        found = find_file(name, source, file)
+        content = found.read_bytes()
+        check_pin(content, file, str(found))
+        if found != target:
+            _save(content, target)
+        yield target
+
+
+def _save(content: bytes, target: Path) -> None:
+    """Write a file whole or not at all."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as stream:
+            stream.write(content)
+        os.chmod(stream.name, 0o644)
+        os.replace(stream.name, target)
+    except OSError as problem:
+        raise DataError(
+            f"{target}: cannot be written ({problem.strerror}). "
+            "Set MISSTEP_DATA to a folder that can."
+        ) from None

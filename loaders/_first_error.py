@@ -1,0 +1,160 @@
+"""First-error rows as Inspect samples."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from inspect_ai.dataset import MemoryDataset, Sample
+
+from misstep.loaders._files import parse_rows, read_file, suffix
+from misstep.loaders._places import read_source_file
+from misstep.loaders._rows import BadRow, Row, check_rows
+from misstep.registry import (
+    NO_ERROR,
+    DataError,
+    Source,
+    SourceFile,
+    UnknownNameError,
+    sources,
+)
+
+logger = logging.getLogger(__name__)
+
+SHOWN = 5
+"""How many bad rows an error message quotes."""
+
+
+def first_error_dataset(
+    source: str,
+    subset: str | None = None,
+    exclude_label_errors: bool = False,
+    accept: str | None = None,
+) -> MemoryDataset:
+    """Load rows as samples: the problem as input, the label as target, the steps as metadata.
+
+    Args:
+        source: A registered source, or the address of the user's own file.
+        subset: Only the rows of this subset.
+        exclude_label_errors: Leave out the rows whose labels are reported to be wrong.
+        accept: The sha256 of a file to accept in place of a registered source's pinned one.
+
+    Raises:
+        DataError: Rows that are missing, changed or malformed.
+        UnknownNameError: An unknown source or subset.
+    """
+    rows = load_rows(source, subset, accept)
+    if exclude_label_errors:
+        rows = _without_label_errors(source, rows)
+    _warn_of_empty_sets(rows)
+    name = source if source in sources() else PurePosixPath(source).name
+    return MemoryDataset(
+        [_sample(row) for row in rows], name=f"{name}-{subset}" if subset else name
+    )
+
+
+def load_rows(source: str, subset: str | None = None, accept: str | None = None) -> list[Row]:
+    """The checked rows of a source."""
+    known = sources()
+    if source in known:
+        rows = list(_registered_rows(source, known[source], subset, accept))
+    elif suffix(source):
+        rows = _checked(read_file(source), source)
+    else:
+        raise UnknownNameError("source (nor is it a file)", source, known)
+    if subset is None:
+        return rows
+    chosen = [row for row in rows if row.subset == subset]
+    if not chosen:
+        raise UnknownNameError("subset", subset, {row.subset for row in rows if row.subset})
+    return chosen
+
+
+def _registered_rows(
+    name: str, source: Source, subset: str | None, accept: str | None
+) -> Iterator[Row]:
+    named = {file.subset for file in source.files if file.subset}
+    if named and subset is not None and subset not in named:
+        raise UnknownNameError("subset", subset, named)
+    for file in source.files:
+        if subset is None or file.subset in (None, subset):
+            content = read_source_file(name, source, file, accept)
+            rows = _checked(content, file.path)
+            _check_counts(rows, file, accepted=accept is not None)
+            for row in rows:
+                yield row if row.subset else row.model_copy(update={"subset": file.subset})
+
+
+def check_file(address: str) -> tuple[list[Row], list[BadRow]]:
+    """The good rows of the user's own file, and everything that is wrong with the others.
+
+    Raises:
+        DataError: The file cannot be read at all, or holds no rows.
+    """
+    return _check(read_file(address), address)
+
+
+def _check(content: bytes, address: str) -> tuple[list[Row], list[BadRow]]:
+    rows, bad = check_rows(parse_rows(content, address))
+    if not rows and not bad:
+        raise DataError(f"{address}: holds no rows.")
+    return rows, bad
+
+
+def _checked(content: bytes, address: str) -> list[Row]:
+    rows, bad = _check(content, address)
+    if bad:
+        raise DataError(_account(address, bad))
+    return rows
+
+
+def _account(address: str, bad: list[BadRow]) -> str:
+    shown = [f"{address}: {len(bad)} problem{'s' * (len(bad) > 1)}:"]
+    shown += [f"  {problem}" for problem in bad[:SHOWN]]
+    if len(bad) > SHOWN:
+        shown.append(f"  and {len(bad) - SHOWN} more: `misstep data check {address}` lists all")
+    return "\n".join(shown)
+
+
+def _check_counts(rows: list[Row], file: SourceFile, accepted: bool) -> None:
+    """The number of rows and of rows with an error, as published."""
+    errors = sum(row.label != NO_ERROR for row in rows)
+    found, expected = (len(rows), errors), (file.rows, file.errors)
+    if found[0] != expected[0] or expected[1] not in (None, found[1]):
+        message = f"{file.name}: {found[0]} rows, {found[1]} with an error; pinned are {expected}."
+        if not accepted:
+            raise DataError(message)
+        logger.warning(message)
+
+
+def _without_label_errors(source: str, rows: list[Row]) -> list[Row]:
+    known = sources()[source].known_label_errors if source in sources() else {}
+    kept = [row for row in rows if row.id not in known]
+    left_out = [f"{row.id} ({known[row.id]})" for row in rows if row.id in known]
+    logger.warning("Left out for their labels: %s", ", ".join(left_out) or "no row")
+    return kept
+
+
+def _warn_of_empty_sets(rows: list[Row]) -> None:
+    errors = sum(row.label != NO_ERROR for row in rows)
+    for count, kind, name in (
+        (errors, "with an error", "error_accuracy"),
+        (len(rows) - errors, "without an error", "correct_accuracy"),
+    ):
+        if count == 0:
+            logger.warning("No row is %s: %s and f1_score are undefined (nan).", kind, name)
+
+
+def _sample(row: Row) -> Sample:
+    return Sample(
+        id=row.id,
+        input=row.problem,
+        target=str(row.label),
+        metadata={
+            **row.extra,
+            "label": row.label,
+            "has_error": row.label != NO_ERROR,
+            "subset": row.subset,
+            "generator": row.generator,
+            "steps": row.steps,
+        },
+    )

@@ -1,0 +1,92 @@
+"""Where the files of a registered source are found, and whether they are what they should be.
+
+The order: the offline mirror (`MISSTEP_DATA`, laid out as `<source>/<file>`), then the Hugging
+Face cache, then the hub itself.
+"""
+
+import os
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+from misstep.registry import DataError, Source, SourceFile
+
+MIRROR_VARIABLE = "MISSTEP_DATA"
+
+
+def mirror() -> Path:
+    """The folder of the offline mirror."""
+    named = os.environ.get(MIRROR_VARIABLE)
+    if named:
+        return Path(named).expanduser()
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "misstep" / "data"
+
+
+def read_source_file(name: str, source: Source, file: SourceFile, accept: str | None) -> bytes:
+    """The bytes of one file of a source, checked against its pin.
+
+    Args:
+        name: The source's name.
+        source: The source.
+        file: The file.
+        accept: A checksum that is accepted in place of the pinned one.
+
+    Raises:
+        DataError: The file is nowhere to be had, or is not what was pinned.
+    """
+    path = find_file(name, source, file)
+    content = path.read_bytes()
+    check_pin(content, file, str(path), accept)
+    return content
+
+
+def check_pin(content: bytes, file: SourceFile, where: str, accept: str | None = None) -> None:
+    """Refuse bytes that are not the pinned ones.
+
+    Raises:
+        DataError: With both checksums, and the way to accept the other one on purpose.
+    """
+    found = sha256(content).hexdigest()
+    if found not in (file.sha256, accept):
+        raise DataError(
+            f"{where}: not the file that published numbers were made with.\n"
+            f"  expected sha256 {file.sha256}\n"
+            f"  found    sha256 {found}\n"
+            f"To run on this file on purpose: -T accept={found}"
+        )
+
+
+def find_file(name: str, source: Source, file: SourceFile) -> Path:
+    """The path of a source's file on this machine, downloaded where needed."""
+    if source.home == "package":
+        return Path(str(files("misstep.loaders"))) / file.path
+    mirrored = mirror() / name / file.name
+    if mirrored.is_file():
+        return mirrored
+    try:
+        return _from_hub(source, file)
+    except OSError as problem:
+        reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
+        raise DataError(
+            f"The file {file.name!r} of the source {name!r} was not found. Looked in:\n"
+            f"  {mirrored} (offline mirror; {MIRROR_VARIABLE} names its folder)\n"
+            f"  the Hugging Face hub and its cache, data set {source.repository}: {reason}\n"
+            f"On a machine with a network, `misstep data fetch {name}` saves it in the offline "
+            f"mirror; copy that folder here and set {MIRROR_VARIABLE} to it."
+        ) from None
+
+
+def _from_hub(source: Source, file: SourceFile) -> Path:
+    """Out of the hub's cache, or downloaded into it; the hub's library resumes what broke off."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    assert source.repository is not None  # noqa: S101 (the model checks it)
+    try:
+        path = hf_hub_download(
+            source.repository, file.path, repo_type="dataset", revision=source.revision
+        )
+    except HfHubHTTPError as problem:
+        raise OSError(str(problem)) from None
+    return Path(path)

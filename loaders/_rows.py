@@ -1,0 +1,131 @@
+"""Rows of first-error detection: what a row must be, and what is wrong with one that is not."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from misstep.loaders._files import RawRow
+from misstep.registry import NO_ERROR
+
+
+def _whole_number(value: object) -> int:
+    """An integral number or its text; nothing is rounded."""
+    if isinstance(value, str):
+        try:
+            return int(value.strip())
+        except ValueError:
+            value = _float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+        raise ValueError("expected a whole number: -1, or the index of a step")
+    return int(value)
+
+
+def _float(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _step_list(value: object) -> object:
+    """A list, or the JSON text of one, as CSV files hold it."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except (json.JSONDecodeError, RecursionError):
+            return value
+    return value
+
+
+def _id_text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+NonEmpty = Annotated[str, Field(min_length=1)]
+
+
+class Row(BaseModel):
+    """A problem, a worked solution in steps, and the index of its first wrong step."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    id: Annotated[NonEmpty, BeforeValidator(_id_text)]
+    problem: NonEmpty
+    steps: Annotated[list[str], BeforeValidator(_step_list), Field(min_length=1)]
+    label: Annotated[int, BeforeValidator(_whole_number)]
+    subset: NonEmpty | None = None
+    generator: str | None = None
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """What the row holds beyond the known fields."""
+        return self.model_extra or {}
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """One thing that is wrong with one row."""
+
+    number: int
+    id: str | None
+    field: str
+    problem: str
+
+    def __str__(self) -> str:
+        name = f" ({self.id!r})" if self.id is not None else ""
+        return f"row {self.number}{name}: {self.field}: {self.problem}"
+
+
+def check_rows(raw: Iterable[RawRow]) -> tuple[list[Row], list[BadRow]]:
+    """Read rows, and say everything that is wrong with those that cannot be read."""
+    rows: list[Row] = []
+    bad: list[BadRow] = []
+    seen: dict[str, int] = {}
+    for number, content in raw:
+        row, problems = _check(number, content)
+        bad.extend(problems)
+        if row is None:
+            continue
+        if row.id in seen:
+            bad.append(BadRow(number, row.id, "id", f"already used by row {seen[row.id]}"))
+            continue
+        seen[row.id] = number
+        rows.append(row)
+    return rows, bad
+
+
+def _check(number: int, content: object) -> tuple[Row | None, list[BadRow]]:
+    if not isinstance(content, dict):
+        return None, [BadRow(number, None, "row", f"a {type(content).__name__}, not an object")]
+    try:
+        row = Row.model_validate({"id": f"row-{number}"} | content)
+    except ValidationError as problem:
+        name = content.get("id")
+        return None, [
+            BadRow(number, None if name is None else str(name), *_explain(error))
+            for error in problem.errors(include_url=False)
+        ]
+    last = len(row.steps) - 1
+    if NO_ERROR <= row.label <= last:
+        return row, []
+    where = "below -1" if row.label < NO_ERROR else f"beyond its {last + 1} steps"
+    wanted = f"{row.label} is {where}; labels are -1 or 0 to {last}"
+    return None, [BadRow(number, row.id, "label", wanted)]
+
+
+def _explain(error: Any) -> tuple[str, str]:  # noqa: ANN401
+    """The field and the problem, out of pydantic's account of it."""
+    head, *rest = error["loc"]
+    field = str(head) + "".join(f"[{part}]" for part in rest)
+    if error["type"] == "missing":
+        return field, "missing"
+    if error["type"] in ("too_short", "string_too_short"):
+        return field, "empty"
+    message = error["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    if error["type"] != "value_error":
+        message = f"expected {message}"
+    value = repr(error["input"])
+    return field, f"{message}; the value is {value if len(value) <= 60 else value[:57] + '...'}"

@@ -1,0 +1,59 @@
+"""What a set of rows is like: for `misstep data check`."""
+
+from collections import Counter
+from dataclasses import dataclass
+from statistics import mean, median
+
+from misstep.loaders._rows import Row
+from misstep.registry import NO_ERROR
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The least, middle, mean and greatest of a quantity."""
+
+    least: int
+    median: float
+    mean: float
+    greatest: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A set of rows in numbers."""
+
+    rows: int
+    errors: int
+    subsets: dict[str, int]
+    steps: Spread
+    characters: Spread
+    labels: dict[int, int]
+    """How many rows have their first error at each position; -1 is none."""
+    control_characters: list[str]
+    """Steps or problems with a control character: mostly the trace of a lost backslash."""
+
+
+def summary_of(rows: list[Row]) -> Summary:
+    """Summarise rows, of which there must be at least one."""
+    return Summary(
+        rows=len(rows),
+        errors=sum(row.label != NO_ERROR for row in rows),
+        subsets=dict(Counter(row.subset for row in rows if row.subset)),
+        steps=_spread([len(row.steps) for row in rows]),
+        characters=_spread([len(row.problem) + sum(map(len, row.steps)) for row in rows]),
+        labels=dict(sorted(Counter(row.label for row in rows).items())),
+        control_characters=[place for row in rows for place in _control_characters(row)],
+    )
+
+
+def _spread(values: list[int]) -> Spread:
+    return Spread(min(values), median(values), mean(values), max(values))
+
+
+def _control_characters(row: Row) -> list[str]:
+    texts = {"problem": row.problem} | {f"steps[{i}]": step for i, step in enumerate(row.steps)}
+    return [
+        f"{row.id}: {field} holds {char!r}"
+        for field, text in texts.items()
+        for char in sorted({c for c in text if ord(c) < 32 and c not in "\n\t\r"})
+    ]

@@ -1,0 +1,43 @@
+"""The evals and their variants: `evals.yaml`."""
+
+from typing import Any
+
+from pydantic import Field
+
+from misstep.registry._read import Fact, read_facts
+
+
+class Size(Fact):
+    """What a run takes at its default settings."""
+
+    samples: int = Field(gt=0)
+    prompt_tokens: int = Field(gt=0)
+    """Of all samples together."""
+    completion_tokens: int = Field(gt=0)
+    """Of all samples together."""
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+class Variant(Fact):
+    """A named set of task arguments."""
+
+    description: str
+    args: dict[str, Any]
+    size: Size
+
+
+class Eval(Fact):
+    """A benchmark: the base task of one file in `evals/`."""
+
+    description: str
+    size: Size
+    variants: dict[str, Variant] = Field(default_factory=dict)
+
+
+def evals() -> dict[str, Eval]:
+    """All evals by name."""
+    return read_facts("evals.yaml", Eval)

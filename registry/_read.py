@@ -1,0 +1,93 @@
+"""Registry files: YAML that people edit, read into models that forbid what they do not know."""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import yaml
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from misstep.registry._errors import RegistryError, did_you_mean
+
+FOLDER = Path(__file__).parent
+_Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+T = TypeVar("T")
+
+
+class Fact(BaseModel):
+    """An entry of a registry file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _UniqueKeyLoader(_Loader):  # type: ignore[misc]
+    """YAML keeps the last of two equal keys, silently; here the second is a mistake."""
+
+
+def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:  # noqa: ANN401
+    seen: set[Any] = set()
+    for key_node, _ in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if key in seen:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"the key {key!r} stands twice", key_node.start_mark
+            )
+        seen.add(key)
+    loader.flatten_mapping(node)
+    return dict(loader.construct_pairs(node, deep=True))
+
+
+_UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+
+@cache
+def read_facts(file: str, entry: type[T], folder: Path = FOLDER) -> dict[str, T]:
+    """Read a registry file that maps names to entries.
+
+    Args:
+        file: Name of the file in the folder.
+        entry: The model of one entry.
+        folder: The registry folder.
+
+    Raises:
+        RegistryError: The file is missing, is not YAML, or does not fit the model; the message
+            names the file, the key and the close match.
+    """
+    content = read_yaml(folder / file)
+    try:
+        return TypeAdapter(dict[str, entry]).validate_python(content)  # type: ignore[valid-type]
+    except ValidationError as problem:
+        lines = [_explain(error, entry) for error in problem.errors(include_url=False)]
+        raise RegistryError(f"{folder / file}:\n" + "\n".join(f"  {x}" for x in lines)) from None
+
+
+def read_yaml(path: Path) -> Any:  # noqa: ANN401
+    """The content of a YAML file."""
+    try:
+        return _UniqueKeyLoader(path.read_text(encoding="utf-8")).get_single_data()
+    except OSError as problem:
+        raise RegistryError(f"{path}: cannot be read ({problem.strerror}).") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as problem:
+        detail = " ".join(str(problem).split())
+        raise RegistryError(f"{path}: not valid YAML: {detail}") from None
+
+
+def _explain(error: Any, entry: type[Any]) -> str:  # noqa: ANN401
+    where = ".".join(str(part) for part in error["loc"] if part != "[key]") or "(top level)"
+    if error["type"] == "extra_forbidden":
+        return f"{where}: unknown key.{did_you_mean(str(error['loc'][-1]), sorted(_keys(entry)))}"
+    value = "" if error["type"] == "missing" else f" (the value is {error['input']!r})"
+    return f"{where}: {error['msg']}{value}"
+
+
+def _keys(annotation: Any) -> Iterator[str]:  # noqa: ANN401
+    """The keys of a model and of the models inside it."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        for name, field in annotation.model_fields.items():
+            yield name
+            yield from _keys(field.annotation)
+    else:
+        for inner in get_args(annotation):
+            yield from _keys(inner)

@@ -1,0 +1,121 @@
+"""The metrics of first-error detection, from samples that are scored hit or miss.
+
+Inspect calls metrics while a run goes on, with few samples or none: every figure here is defined
+for any input, and is nan where its set is empty.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from inspect_ai.scorer import Metric, SampleScore, Score, Value, metric, value_to_float
+
+from misstep.scorers._intervals import (
+    Estimate,
+    f1_draws,
+    from_draws,
+    harmonic_mean,
+    share,
+)
+from misstep.scorers._verdicts import Unread
+
+_hit = value_to_float()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the metrics need to know of one scored sample."""
+
+    hit: float
+    has_error: bool
+    subset: str | None
+    unread: str | None
+    """Why no verdict was read, if none was."""
+
+
+@metric(name="first_error_metrics")
+def first_error_metrics() -> Metric:
+    """F1, error accuracy and correct accuracy with intervals, counts and shares, by subset too."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        outcomes = [outcome_of(score.score, score.sample_metadata or {}) for score in scores]
+        return dict(_figures(outcomes))
+
+    return compute
+
+
+def outcome_of(score: Score, sample_metadata: dict[str, object]) -> Outcome:
+    """The outcome that a score and its sample's metadata hold."""
+    subset = sample_metadata.get("subset")
+    unread = (score.metadata or {}).get("unread")
+    return Outcome(
+        hit=_hit(score.value),
+        has_error=bool(sample_metadata.get("has_error")),
+        subset=None if subset is None else str(subset),
+        unread=unread,
+    )
+
+
+def _figures(outcomes: list[Outcome]) -> Iterator[tuple[str, float]]:
+    draws = _draws(outcomes)
+    f1 = from_draws(f1_score(outcomes), draws)
+    yield "f1_score", f1.value
+    # Inspect's dataframes and viewer take a metric of this name as the headline's error bar.
+    yield "stderr", f1.stderr
+    yield from _set_figures(outcomes, f1)
+    subsets = _by_subset(outcomes)
+    if not subsets:
+        return
+    estimates: list[float] = []
+    mean_draws = np.zeros_like(draws)
+    for subset, members in subsets.items():
+        own_draws = _draws(members)
+        own = from_draws(f1_score(members), own_draws)
+        estimates.append(own.value)
+        mean_draws += own_draws / len(subsets)
+        yield f"{subset}_f1_score", own.value
+        for name, value in _set_figures(members, own):
+            yield f"{subset}_{name}", value
+    mean = from_draws(sum(estimates) / len(estimates), mean_draws)
+    yield from _with_interval("mean_subset_f1_score", mean)
+
+
+def _set_figures(outcomes: list[Outcome], f1: Estimate) -> Iterator[tuple[str, float]]:
+    errors, corrects = _hits(outcomes, True), _hits(outcomes, False)
+    yield from list(_with_interval("f1_score", f1))[1:]
+    yield from _with_interval("error_accuracy", share(errors))
+    yield from _with_interval("correct_accuracy", share(corrects))
+    yield "error_count", len(errors)
+    yield "correct_count", len(corrects)
+    yield "total_count", len(outcomes)
+    cut = [float(outcome.unread == Unread.TRUNCATED) for outcome in outcomes]
+    unparsed = [float(outcome.unread not in (None, Unread.TRUNCATED)) for outcome in outcomes]
+    yield "unparsed", share(unparsed).value
+    yield "truncated", share(cut).value
+
+
+def _with_interval(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
+    yield name, estimate.value
+    yield f"{name}_lower", estimate.lower
+    yield f"{name}_upper", estimate.upper
+
+
+def f1_score(outcomes: Sequence[Outcome]) -> float:
+    """The harmonic mean of error accuracy and correct accuracy; nan where one is undefined."""
+    return harmonic_mean(*(share(_hits(outcomes, which)).value for which in (True, False)))
+
+
+def _hits(outcomes: Sequence[Outcome], has_error: bool) -> list[float]:
+    return [outcome.hit for outcome in outcomes if outcome.has_error == has_error]
+
+
+def _draws(outcomes: Sequence[Outcome]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return f1_draws(_hits(outcomes, True), _hits(outcomes, False))
+
+
+def _by_subset(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    subsets: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.subset is not None:
+            subsets.setdefault(outcome.subset, []).append(outcome)
+    return dict(sorted(subsets.items()))

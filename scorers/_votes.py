@@ -1,0 +1,91 @@
+"""Counting votes: the verdict that most choices gave.
+
+One reply is a vote of one. The count is over verdicts, never over hit or miss.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inspect_ai.model import ChatCompletionChoice, ContentReasoning
+
+from misstep.scorers._verdicts import Reading, Unread, Verdict, index_in, last_box, read_verdict
+
+
+@dataclass(frozen=True)
+class Vote:
+    """What one choice says."""
+
+    verdict: Verdict | Unread
+    ballot: str | None
+    """What is counted. The strict rule counts the text of the box, readable or not; the lenient
+    one counts indices. A choice without a ballot is dropped from the count."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The outcome of a vote."""
+
+    verdict: Verdict | Unread
+    counts: dict[str, int]
+    """Ballots in the order in which they were first cast."""
+    votes: int
+    """All votes cast, with those that were dropped."""
+
+    @property
+    def agreement(self) -> float:
+        """The winner's share of all votes."""
+        return max(self.counts.values(), default=0) / self.votes
+
+    @property
+    def margin(self) -> int:
+        """By how many votes the winner leads."""
+        first, second = [*sorted(self.counts.values(), reverse=True), 0, 0][:2]
+        return first - second
+
+
+def read_vote(choice: ChatCompletionChoice, reading: Reading) -> Vote:
+    """Read one choice: its answer, and only where that has no box its reasoning."""
+    if choice.stop_reason in ("max_tokens", "model_length"):
+        return Vote(Unread.TRUNCATED, None)
+    if choice.stop_reason == "content_filter":
+        return Vote(Unread.REFUSED, None)
+    vote = Vote(Unread.EMPTY, None)
+    for text in (choice.message.text, _reasoning(choice)):
+        if text.strip():
+            vote = _read_text(text, reading)
+            if vote.verdict is not Unread.NO_BOX:
+                return vote
+    return vote
+
+
+def _read_text(text: str, reading: Reading) -> Vote:
+    if reading == "strict":
+        box = last_box(text)
+        return Vote(Unread.NO_BOX if box is None else index_in(box), box)
+    verdict = read_verdict(text, reading)
+    return Vote(verdict, None if isinstance(verdict, Unread) else str(verdict))
+
+
+def _reasoning(choice: ChatCompletionChoice) -> str:
+    content = choice.message.content
+    if isinstance(content, str):
+        return ""
+    return "\n".join(part.reasoning for part in content if isinstance(part, ContentReasoning))
+
+
+def tally(votes: Sequence[Vote]) -> Tally:
+    """The plurality of some votes; of several leaders, the one that was first cast.
+
+    Raises:
+        ValueError: There is no vote to count.
+    """
+    if not votes:
+        raise ValueError("there are no votes to count")
+    counts = Counter(vote.ballot for vote in votes if vote.ballot is not None)
+    if counts:
+        winner = max(counts, key=counts.__getitem__)
+        verdict = next(vote.verdict for vote in votes if vote.ballot == winner)
+    else:
+        verdict = votes[0].verdict
+    return Tally(verdict, dict(counts), len(votes))
