@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-# inspect-evals-lint: ignore[private_api_imports] -- the one error that Inspect prints without a traceback
 from inspect_ai._util.error import PrerequisiteError
 from rich.markup import escape
 

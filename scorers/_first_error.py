@@ -1,5 +1,7 @@
 """The first-error scorers: strict and lenient, from the same output."""
 
+import re
+
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
@@ -51,49 +53,57 @@ def subset_column() -> Scorer:
 def _first_error(reading: Reading) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         votes = [read_vote(choice, reading) for choice in state.output.choices]
-        if not votes:
-            raise ValueError("the model's output has no choices")
-        return score_of(tally(votes), int(target.text), state.metadata["steps"])
+        steps: list[str] = state.metadata["steps"]
+        scored = score_of(tally(votes), int(target.text), len(steps))
+        # Quoted once a sample: the lenient score stands beside the strict one.
+        if reading == "strict" and state.metadata["has_error"]:
+            scored.explanation = f"{scored.explanation}\n\n{_fenced(steps[int(target.text)])}"
+        return scored
 
     return score
 
 
-def score_of(result: Tally, label: Verdict, steps: list[str]) -> Score:
-    """The score of a verdict against a label."""
+def score_of(result: Tally, label: Verdict, steps: int) -> Score:
+    """The score of a vote against the label of a solution of so many steps."""
     verdict = result.verdict
     metadata: dict[str, object] = {}
     if isinstance(verdict, Unread):
         metadata["unread"] = verdict.value
-    elif not NO_ERROR <= verdict < len(steps):
+    elif not NO_ERROR <= verdict < steps:
         metadata["out_of_range"] = True
     return Score(
         value=CORRECT if verdict == label else INCORRECT,
         answer=None if isinstance(verdict, Unread) else str(verdict),
-        explanation=_explanation(verdict, label, steps),
+        explanation=f"{_predicted(verdict, steps)}; {_labelled(verdict, label, steps)}.",
         reason=REASONS[verdict] if isinstance(verdict, Unread) else None,
         metadata=metadata,
     )
 
 
-def _explanation(verdict: Verdict | Unread, label: Verdict, steps: list[str]) -> str:
+def _predicted(verdict: Verdict | Unread, steps: int) -> str:
     if isinstance(verdict, Unread):
-        found = f"No verdict: {UNREAD_TEXT[verdict]}."
-    elif verdict == NO_ERROR:
-        found = "Predicted: no error."
-    elif 0 <= verdict < len(steps):
-        found = f"Predicted: step {verdict}."
-    else:
-        found = f"Predicted: step {verdict}, which does not exist (steps 0 to {len(steps) - 1})."
+        return f"No verdict: {UNREAD_TEXT[verdict]}"
+    if verdict == NO_ERROR:
+        return "Predicted no error"
+    exists = 0 <= verdict < steps
+    return (
+        f"Predicted step {verdict}" if exists else f"Predicted step {verdict}, which is not there"
+    )
+
+
+def _labelled(verdict: Verdict | Unread, label: Verdict, steps: int) -> str:
     if label == NO_ERROR:
-        return f"{found} Labelled: no error."
-    account = f"{found} Labelled: step {label} of 0 to {len(steps) - 1}{_distance(verdict, label)}."
-    quote = "\n".join(f"> {line}" for line in steps[label].splitlines())
-    return f"{account}\n\nStep {label}, the first wrong one:\n\n{quote}"
-
-
-def _distance(verdict: Verdict | Unread, label: Verdict) -> str:
+        return "there is no error"
+    wrong = f"the first wrong step is {label} (of 0 to {steps - 1})"
     if isinstance(verdict, Unread) or verdict < 0:
-        return ""
+        return wrong
     if verdict == label:
-        return ", found"
-    return f", {abs(verdict - label)} {'early' if verdict < label else 'late'}"
+        return f"that is the first wrong step (of 0 to {steps - 1})"
+    return f"{wrong}: {abs(verdict - label)} {'early' if verdict < label else 'late'}"
+
+
+def _fenced(text: str) -> str:
+    """Text as it is, in a fence longer than any run of backticks in it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"

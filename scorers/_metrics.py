@@ -59,43 +59,47 @@ def outcome_of(score: Score, sample_metadata: dict[str, object]) -> Outcome:
 def _figures(outcomes: list[Outcome]) -> Iterator[tuple[str, float]]:
     draws = _draws(outcomes)
     f1 = from_draws(f1_score(outcomes), draws)
-    yield "f1_score", f1.value
+    yield from _set_figures(outcomes, f1)
     # Inspect's dataframes and viewer take a metric of this name as the headline's error bar.
     yield "stderr", f1.stderr
-    yield from _set_figures(outcomes, f1)
     subsets = _by_subset(outcomes)
     if not subsets:
         return
-    estimates: list[float] = []
-    mean_draws = np.zeros_like(draws)
+    means, mean_draws = [], np.zeros_like(draws)
     for subset, members in subsets.items():
         own_draws = _draws(members)
         own = from_draws(f1_score(members), own_draws)
-        estimates.append(own.value)
+        means.append(own.value)
         mean_draws += own_draws / len(subsets)
-        yield f"{subset}_f1_score", own.value
         for name, value in _set_figures(members, own):
             yield f"{subset}_{name}", value
-    mean = from_draws(sum(estimates) / len(estimates), mean_draws)
-    yield from _with_interval("mean_subset_f1_score", mean)
+    mean = from_draws(sum(means) / len(means), mean_draws)
+    yield "mean_subset_f1_score", mean.value
+    yield from _interval("mean_subset_f1_score", mean)
 
 
 def _set_figures(outcomes: list[Outcome], f1: Estimate) -> Iterator[tuple[str, float]]:
+    """The figures of one set of samples: first what people look at, then the intervals."""
     errors, corrects = _hits(outcomes, True), _hits(outcomes, False)
-    yield from list(_with_interval("f1_score", f1))[1:]
-    yield from _with_interval("error_accuracy", share(errors))
-    yield from _with_interval("correct_accuracy", share(corrects))
-    yield "error_count", len(errors)
-    yield "correct_count", len(corrects)
-    yield "total_count", len(outcomes)
+    scores = {
+        "f1_score": f1,
+        "error_accuracy": share(errors),
+        "correct_accuracy": share(corrects),
+    }
+    for name, estimate in scores.items():
+        yield name, estimate.value
     cut = [float(outcome.unread == Unread.TRUNCATED) for outcome in outcomes]
     unparsed = [float(outcome.unread not in (None, Unread.TRUNCATED)) for outcome in outcomes]
     yield "unparsed", share(unparsed).value
     yield "truncated", share(cut).value
+    yield "error_count", len(errors)
+    yield "correct_count", len(corrects)
+    yield "total_count", len(outcomes)
+    for name, estimate in scores.items():
+        yield from _interval(name, estimate)
 
 
-def _with_interval(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
-    yield name, estimate.value
+def _interval(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
     yield f"{name}_lower", estimate.lower
     yield f"{name}_upper", estimate.upper
 
