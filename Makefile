@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ROOMS := cli evals loaders providers registry scorers solvers
+ROOMS := cli evals loaders providers registry rewards scorers solvers
 # uv where it is installed, else one of our own from the package index.
 UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
 

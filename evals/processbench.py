@@ -1,23 +1,24 @@
 """ProcessBench: find the earliest wrong step in a worked solution (Zheng et al., arXiv 2412.06559).
 
 inspect eval evals/processbench.py --model openai/gpt-4o-mini
-inspect eval evals/processbench.py -T subset=math --model openai/gpt-4o-mini
+inspect eval evals/processbench.py -T subset=math -T votes=8 --model openai/gpt-4o-mini
 inspect eval evals/processbench.py -T source=my.jsonl -T domain=science --model openai/gpt-4o-mini
+inspect eval evals/processbench.py -T critic=stepwise -T style=plain --model openai/gpt-4o-mini
 inspect eval misstep/processbench.sample --model openai/gpt-4o-mini
 """
 
+from collections import Counter
+
 from inspect_ai import Task, task
 from inspect_ai.log import HeadlineMetric
-from inspect_ai.model import GenerateConfig
+from inspect_ai.solver import Solver
 
-from misstep.evals._views import FIRST_ERROR_VIEW
 from misstep.loaders import first_error_dataset
-from misstep.registry import Tag, find_domain, register_variants
-from misstep.scorers import first_error, first_error_lenient, subset_column
-from misstep.solvers import critique
+from misstep.registry import Tag, register_variants
+from misstep.scorers import FIRST_ERROR_VIEW, first_error, first_error_lenient, subset_column
+from misstep.solvers import CriticOptions, Order, find_critic
 
 VERSION = 1
-SEED = 42
 
 
 @task
@@ -25,6 +26,12 @@ def processbench(
     subset: str | None = None,
     domain: str = "mathematics",
     source: str = "processbench",
+    critic: str | Solver = "critique",
+    votes: int = 1,
+    adaptive: bool = False,
+    weighted: bool = False,
+    style: str = "single_token",
+    order: Order = "sequential",
     tag: Tag | None = None,
     exclude_label_errors: bool = False,
     accept: str | None = None,
@@ -35,18 +42,30 @@ def processbench(
         subset: Only this subset: gsm8k, math, olympiadbench or omnimath, or one of your own file.
         domain: How to ask: mathematics, generic, science or programming.
         source: A registered source, or your own JSON, JSONL, CSV or Parquet file.
+        critic: Who judges: critique (the whole solution at once), stepwise, a baseline (no_error,
+            last_step, uniform, label_distribution), or a solver of your own, `file.py@solver`.
+        votes: How many votes the critique is decided by.
+        adaptive: Stop voting when the lead can no longer be lost.
+        weighted: Let votes weigh as much as the model was sure of them; needs logprobs.
+        style: How stepwise asks: single_token, written or plain.
+        order: Whether stepwise asks sequential or parallel.
         tag: What to call a step in the prompt: paragraph, step or proof_step.
         exclude_label_errors: Leave out the rows whose labels are reported to be wrong.
         accept: The sha256 of a changed copy of a registered source, to run on it on purpose.
     """
-    setting = find_domain(domain)
+    dataset = first_error_dataset(source, subset, exclude_label_errors, accept)
+    labels = Counter(str(sample.target) for sample in dataset)
+    options = CriticOptions(domain, tag, votes, adaptive, weighted, style, order, labels)
+    chosen = find_critic(critic, options)
     return Task(
-        dataset=first_error_dataset(source, subset, exclude_label_errors, accept),
-        solver=critique(domain, tag),
-        scorer=[first_error(), first_error_lenient(), subset_column()],
-        config=GenerateConfig(
-            temperature=setting.temperature, max_tokens=setting.max_tokens, seed=SEED
-        ),
+        dataset=dataset,
+        solver=chosen.solver,
+        config=chosen.config,
+        scorer=[
+            first_error(votes, weighted),
+            first_error_lenient(votes, weighted),
+            subset_column(),
+        ],
         headline_metric=HeadlineMetric(scorer="first_error", metric="f1_score"),
         viewer=FIRST_ERROR_VIEW,
         version=VERSION,

@@ -10,6 +10,7 @@ from misstep.registry._errors import (
     printable,
 )
 from misstep.registry._evals import Eval, Size, Variant, evals
+from misstep.registry._judges import Judge, find_judge
 from misstep.registry._labels import NO_ERROR
 from misstep.registry._published import Table, published
 from misstep.registry._sources import Source, SourceFile, find_source, sources
@@ -23,6 +24,7 @@ __all__ = [
     "DataError",
     "Domain",
     "Eval",
+    "Judge",
     "MisstepError",
     "RegistryError",
     "Size",
@@ -36,6 +38,7 @@ __all__ = [
     "domains",
     "evals",
     "find_domain",
+    "find_judge",
     "find_source",
     "from_start",
     "printable",

@@ -1,7 +1,7 @@
 """What Inspect learns of misstep: imported at every start of Inspect, so it stays light."""
 
 from misstep.evals import processbench
-from misstep.scorers import first_error, first_error_lenient
-from misstep.solvers import critique
+from misstep.scorers import first_error, first_error_lenient, vote
+from misstep.solvers import critique, stepwise
 
-__all__ = ["critique", "first_error", "first_error_lenient", "processbench"]
+__all__ = ["critique", "first_error", "first_error_lenient", "processbench", "stepwise", "vote"]

@@ -1,6 +1,8 @@
 """The first-error scorers: strict and lenient, from the same output."""
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
@@ -8,7 +10,8 @@ from inspect_ai.solver import TaskState
 from misstep.registry import NO_ERROR
 from misstep.scorers._metrics import first_error_metrics
 from misstep.scorers._verdicts import Reading, Unread, Verdict
-from misstep.scorers._votes import Tally, read_vote, tally
+from misstep.scorers._votes import Vote, read_vote, tally
+from misstep.scorers._voting_record import shortened, voting_record
 
 REASONS = {
     Unread.NO_BOX: "invalid_response_format",
@@ -29,15 +32,25 @@ UNREAD_TEXT = {
 
 
 @scorer(metrics=[first_error_metrics()])
-def first_error() -> Scorer:
-    """Hit or miss of the first wrong step, read strictly: the published rule to the letter."""
-    return _first_error("strict")
+def first_error(votes: int = 1, weighted: bool = False) -> Scorer:
+    """Hit or miss of the first wrong step, read strictly: the published rule to the letter.
+
+    Args:
+        votes: How many votes were asked for.
+        weighted: Let votes weigh as much as the model was sure of them.
+    """
+    return _first_error("strict", votes, weighted)
 
 
 @scorer(metrics=[first_error_metrics()])
-def first_error_lenient() -> Scorer:
-    """Hit or miss of the first wrong step, read as the critic evidently meant it."""
-    return _first_error("lenient")
+def first_error_lenient(votes: int = 1, weighted: bool = False) -> Scorer:
+    """Hit or miss of the first wrong step, read as the critic evidently meant it.
+
+    Args:
+        votes: How many votes were asked for.
+        weighted: Let votes weigh as much as the model was sure of them.
+    """
+    return _first_error("lenient", votes, weighted)
 
 
 @scorer(name="subset", metrics=[])
@@ -50,11 +63,11 @@ def subset_column() -> Scorer:
     return score
 
 
-def _first_error(reading: Reading) -> Scorer:
+def _first_error(reading: Reading, asked: int, weighted: bool) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
-        votes = [read_vote(choice, reading) for choice in state.output.choices]
+        votes = [read_vote(choice, reading, weighted) for choice in state.output.choices]
         steps: list[str] = state.metadata["steps"]
-        scored = score_of(tally(votes), int(target.text), len(steps))
+        scored = score_votes(votes, int(target.text), len(steps), asked)
         # Quoted once a sample: the lenient score stands beside the strict one.
         if reading == "strict" and state.metadata["has_error"]:
             scored.explanation = f"{scored.explanation}\n\n{_fenced(steps[int(target.text)])}"
@@ -63,14 +76,27 @@ def _first_error(reading: Reading) -> Scorer:
     return score
 
 
-def score_of(result: Tally, label: Verdict, steps: int) -> Score:
-    """The score of a vote against the label of a solution of so many steps."""
+def score_votes(votes: Sequence[Vote], label: Verdict, steps: int, asked: int = 1) -> Score:
+    """The score of some votes against a label.
+
+    Args:
+        votes: The votes, in order; a single reply is one vote.
+        label: The index of the first wrong step, or NO_ERROR.
+        steps: How many steps the solution has.
+        asked: How many votes were asked for; adaptive voting draws fewer.
+    """
+    result = tally(votes)
     verdict = result.verdict
-    metadata: dict[str, object] = {}
+    metadata: dict[str, Any] = {}
     if isinstance(verdict, Unread):
         metadata["unread"] = verdict.value
     elif not NO_ERROR <= verdict < steps:
         metadata["out_of_range"] = True
+    if asked > 1:
+        metadata["voting"] = voting_record(votes, result, label, asked)
+    elif votes[0].ballot not in (None, str(verdict)):
+        # The strict vote over epochs counts what stands in the box.
+        metadata["ballot"] = shortened(votes[0].ballot)
     return Score(
         value=CORRECT if verdict == label else INCORRECT,
         answer=None if isinstance(verdict, Unread) else str(verdict),

@@ -5,7 +5,8 @@ for any input, and is nan where its set is empty.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from inspect_ai.scorer import Metric, SampleScore, Score, Value, metric, value_to_float
@@ -31,6 +32,8 @@ class Outcome:
     subset: str | None
     unread: str | None
     """Why no verdict was read, if none was."""
+    voting: dict[str, Any]
+    """The record of the vote, empty where there was none."""
 
 
 @metric(name="first_error_metrics")
@@ -47,12 +50,13 @@ def first_error_metrics() -> Metric:
 def outcome_of(score: Score, sample_metadata: dict[str, object]) -> Outcome:
     """The outcome that a score and its sample's metadata hold."""
     subset = sample_metadata.get("subset")
-    unread = (score.metadata or {}).get("unread")
+    metadata = score.metadata or {}
     return Outcome(
         hit=_hit(score.value),
         has_error=bool(sample_metadata.get("has_error")),
         subset=None if subset is None else str(subset),
-        unread=unread,
+        unread=metadata.get("unread"),
+        voting=metadata.get("voting") or {},
     )
 
 
@@ -62,6 +66,7 @@ def _figures(outcomes: list[Outcome]) -> Iterator[tuple[str, float]]:
     yield from _set_figures(outcomes, f1)
     # Inspect's dataframes and viewer take a metric of this name as the headline's error bar.
     yield "stderr", f1.stderr
+    yield from _voting_figures([outcome for outcome in outcomes if outcome.voting.get("asked")])
     subsets = _by_subset(outcomes)
     if not subsets:
         return
@@ -97,6 +102,20 @@ def _set_figures(outcomes: list[Outcome], f1: Estimate) -> Iterator[tuple[str, f
     yield "total_count", len(outcomes)
     for name, estimate in scores.items():
         yield from _interval(name, estimate)
+
+
+def _voting_figures(voted: list[Outcome]) -> Iterator[tuple[str, float]]:
+    """Agreement, what adaptive voting saved, and the score at fewer votes from the same votes."""
+    if not voted:
+        return
+    asked = sum(outcome.voting["asked"] for outcome in voted)
+    drawn = sum(len(outcome.voting["votes"]) for outcome in voted)
+    yield "agreement", sum(outcome.voting["agreement"] for outcome in voted) / len(voted)
+    yield "votes_drawn", drawn / len(voted)
+    yield "votes_saved", 1 - drawn / asked
+    for k in voted[0].voting["hits_at"]:
+        at_k = [replace(outcome, hit=outcome.voting["hits_at"][k]) for outcome in voted]
+        yield f"f1_score_at_{k}", f1_score(at_k)
 
 
 def _interval(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:

@@ -12,6 +12,7 @@ Verdict: TypeAlias = int
 """The index of the first wrong step, or NO_ERROR."""
 
 Reading: TypeAlias = Literal["strict", "lenient"]
+READINGS: tuple[Reading, ...] = ("strict", "lenient")
 
 
 class Unread(StrEnum):

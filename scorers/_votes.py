@@ -3,12 +3,13 @@
 One reply is a vote of one. The count is over verdicts, never over hit or miss.
 """
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import exp
 
 from inspect_ai.model import ChatCompletionChoice, ContentReasoning
 
+from misstep.registry import MisstepError
 from misstep.scorers._verdicts import Reading, Unread, Verdict, index_in, last_box, read_verdict
 
 
@@ -20,6 +21,7 @@ class Vote:
     ballot: str | None
     """What is counted. The strict rule counts the text of the box, readable or not; the lenient
     one counts indices. A choice without a ballot is dropped from the count."""
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -27,25 +29,45 @@ class Tally:
     """The outcome of a vote."""
 
     verdict: Verdict | Unread
-    counts: dict[str, int]
-    """Ballots in the order in which they were first cast."""
+    counts: dict[str, float]
+    """The votes for each ballot, in the order in which they were first cast."""
     votes: int
     """All votes cast, with those that were dropped."""
 
     @property
-    def agreement(self) -> float:
-        """The winner's share of all votes."""
-        return max(self.counts.values(), default=0) / self.votes
-
-    @property
-    def margin(self) -> int:
+    def margin(self) -> float:
         """By how many votes the winner leads."""
         first, second = [*sorted(self.counts.values(), reverse=True), 0, 0][:2]
         return first - second
 
 
-def read_vote(choice: ChatCompletionChoice, reading: Reading) -> Vote:
-    """Read one choice: its answer, and only where that has no box its reasoning."""
+def read_vote(choice: ChatCompletionChoice, reading: Reading, weighted: bool = False) -> Vote:
+    """Read one choice: its answer, and only where that has no box its reasoning.
+
+    Args:
+        choice: The choice.
+        reading: Strict or lenient.
+        weighted: Let the vote weigh as much as the model was sure of its words.
+
+    Raises:
+        MisstepError: Weights are wanted, and the provider gave no logprobs.
+    """
+    vote = _read_choice(choice, reading)
+    return replace(vote, weight=_confidence(choice)) if weighted else vote
+
+
+def _confidence(choice: ChatCompletionChoice) -> float:
+    """The geometric mean of the probabilities of a reply's tokens."""
+    tokens = choice.logprobs.content if choice.logprobs else []
+    if not tokens:
+        raise MisstepError(
+            "Votes cannot be weighted: the model returned no logprobs. "
+            "Leave out weighted=true, or take a provider that gives logprobs."
+        )
+    return exp(sum(token.logprob for token in tokens) / len(tokens))
+
+
+def _read_choice(choice: ChatCompletionChoice, reading: Reading) -> Vote:
     if choice.stop_reason in ("max_tokens", "model_length"):
         return Vote(Unread.TRUNCATED, None)
     if choice.stop_reason == "content_filter":
@@ -82,10 +104,13 @@ def tally(votes: Sequence[Vote]) -> Tally:
     """
     if not votes:
         raise ValueError("there are no votes to count")
-    counts = Counter(vote.ballot for vote in votes if vote.ballot is not None)
+    counts: dict[str, float] = {}
+    for vote in votes:
+        if vote.ballot is not None:
+            counts[vote.ballot] = counts.get(vote.ballot, 0) + vote.weight
     if counts:
         winner = max(counts, key=counts.__getitem__)
         verdict = next(vote.verdict for vote in votes if vote.ballot == winner)
     else:
         verdict = votes[0].verdict
-    return Tally(verdict, dict(counts), len(votes))
+    return Tally(verdict, counts, len(votes))

@@ -1,6 +1,23 @@
 """What is asked of a model."""
 
+from misstep.solvers._baselines import label_distribution, last_step, no_error, uniform
+from misstep.solvers._critics import CRITICS, Critic, CriticOptions, find_critic
 from misstep.solvers._critique import critique
 from misstep.solvers._prompts import critique_prompt, tagged
+from misstep.solvers._stepwise import Order, stepwise
 
-__all__ = ["critique", "critique_prompt", "tagged"]
+__all__ = [
+    "CRITICS",
+    "Critic",
+    "CriticOptions",
+    "Order",
+    "critique",
+    "critique_prompt",
+    "find_critic",
+    "label_distribution",
+    "last_step",
+    "no_error",
+    "stepwise",
+    "tagged",
+    "uniform",
+]

@@ -1,0 +1,40 @@
+"""Asking the model under test apart from the sample's own conversation."""
+
+from copy import copy
+
+from inspect_ai.model import ChatMessage, ModelOutput
+
+# The seed that is in force is known to nothing public.
+from inspect_ai.model._generate_config import active_generate_config
+from inspect_ai.solver import Generate, TaskState
+
+SEED = 42
+"""Of the first call; the next take 43, 44, and so on."""
+
+
+async def ask(
+    state: TaskState,
+    generate: Generate,
+    messages: list[ChatMessage],
+    seed_offset: int = 0,
+    num_choices: int | None = None,
+) -> ModelOutput:
+    """One call with its own messages, leaving the state as it is.
+
+    It goes through Inspect's `generate`, so that caching by epoch, limits and options hold.
+
+    Args:
+        state: The sample's state.
+        generate: Inspect's generate function.
+        messages: What to send.
+        seed_offset: What to add to the seed, so that repeated calls do not repeat their answer.
+        num_choices: How many choices to ask for.
+    """
+    own = copy(state)
+    own.messages = list(messages)
+    seed = active_generate_config().seed
+    base = SEED if seed is None else seed
+    answered = await generate(
+        own, tool_calls="none", seed=base + seed_offset, num_choices=num_choices
+    )
+    return answered.output

@@ -1,0 +1,56 @@
+"""Reading a judge's verdict on one step."""
+
+import re
+from dataclasses import dataclass
+
+from inspect_ai.model import ChatCompletionChoice
+
+from misstep.registry import Judge
+from misstep.rewards import right_probability
+from misstep.scorers import Unread
+
+_VERDICT = re.compile(
+    r"\\boxed\s{0,9}\{\s{0,9}(?:\\text(?:bf)?\s{0,9}\{)?\s{0,9}([^{}\\\s]{1,20})\s{0,9}\}"
+    r"|\[(right|wrong)\]",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class StepVerdict:
+    """What a judge said of a step."""
+
+    right: bool | Unread
+    probability: float | None = None
+    """How probable the judge held the step to be right, where the provider gave logprobs."""
+
+
+def read_step(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
+    """The verdict in a judge's reply; an unreadable one is never a verdict."""
+    text = choice.message.text
+    if choice.stop_reason == "content_filter":
+        return StepVerdict(Unread.REFUSED)
+    if not text.strip():
+        return StepVerdict(Unread.EMPTY)
+    if judge.reply == "token":
+        right, word = text.strip().lower().startswith(tuple(judge.right)), text.strip()[:1]
+    elif choice.stop_reason in ("max_tokens", "model_length"):
+        return StepVerdict(Unread.TRUNCATED)
+    else:
+        found = _last_verdict(text, judge)
+        if found is None:
+            return StepVerdict(Unread.NO_BOX)
+        right, word = found
+    tokens = choice.logprobs.content if choice.logprobs else []
+    return StepVerdict(right, right_probability(tokens, word, judge.right, judge.wrong))
+
+
+def _last_verdict(text: str, judge: Judge) -> tuple[bool, str] | None:
+    """Whether the last verdict in a text is a right one, and its word; None where there is none."""
+    found: tuple[bool, str] | None = None
+    for match in _VERDICT.finditer(text):
+        word = match[1] or match[2]
+        plain = word.rstrip(".,!").lower()
+        if plain in judge.right or plain in judge.wrong:
+            found = plain in judge.right, word
+    return found

@@ -1,0 +1,103 @@
+"""The critic that judges one step at a time."""
+
+from typing import Literal
+
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    ModelOutput,
+)
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import collect
+
+from misstep.registry import NO_ERROR, Judge, UnknownNameError, find_judge
+from misstep.scorers import Unread
+from misstep.solvers._asking import ask
+from misstep.solvers._prompts import fill
+from misstep.solvers._step_verdicts import StepVerdict, read_step
+
+Order = Literal["sequential", "parallel"]
+ORDERS: tuple[Order, ...] = ("sequential", "parallel")
+
+STEPS = "steps"
+"""Where the sample's store keeps what was said of each step."""
+
+
+@solver
+def stepwise(style: str = "single_token", order: Order = "sequential") -> Solver:
+    r"""Judge step after step; the first one that is judged wrong is the verdict.
+
+    The judge's earlier replies stand in the conversation as if each had been the same, so both
+    orders ask the same questions and give the same verdict: `sequential` stops at the first wrong
+    step and makes the fewest calls, `parallel` takes one round trip.
+
+    Args:
+        style: How to ask: a name in `registry/judges.yaml`.
+        order: Step after step, or all at once.
+    """
+    judge = find_judge(style)
+    if order not in ORDERS:
+        raise UnknownNameError("order", order, ORDERS)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        async def judged(step: int) -> StepVerdict:
+            questions = conversation(judge, state.input_text, steps, step)
+            output = await ask(state, generate, questions)
+            return read_step(output.choices[0], judge)
+
+        steps: list[str] = state.metadata["steps"]
+        verdicts: list[StepVerdict] = []
+        if order == "parallel":
+            verdicts = await collect(*(judged(step) for step in range(len(steps))))
+        else:
+            while len(verdicts) < len(steps) and (not verdicts or verdicts[-1].right is True):
+                verdicts.append(await judged(len(verdicts)))
+        state.store.set(STEPS, [_record(verdict) for verdict in verdicts])
+        state.output = _output(state, verdicts)
+        return state
+
+    return solve
+
+
+def conversation(judge: Judge, problem: str, steps: list[str], step: int) -> list[ChatMessage]:
+    """What a judge is asked about a step."""
+    messages: list[ChatMessage] = []
+    if judge.system:
+        messages.append(ChatMessageSystem(content=judge.system))
+    begin = 0 if judge.next is not None else step
+    for i in range(begin, step + 1):
+        template = judge.first if i == begin else (judge.next or "")
+        previous = "\n\n".join(steps[:i]) or "(none yet)"
+        values = {"{problem}": problem, "{step}": steps[i], "{previous}": previous}
+        messages.append(ChatMessageUser(content=fill(template, values)))
+        if i < step:
+            messages.append(ChatMessageAssistant(content=judge.history or ""))
+    return messages
+
+
+def _record(verdict: StepVerdict) -> dict[str, object]:
+    word = verdict.right if isinstance(verdict.right, Unread) else _word(verdict.right)
+    return {"verdict": str(word), "probability": verdict.probability}
+
+
+def _word(right: bool) -> str:
+    return "right" if right else "wrong"
+
+
+def _output(state: TaskState, verdicts: list[StepVerdict]) -> ModelOutput:
+    """The first step that was not judged right, as a critic would write it."""
+    model = str(state.model)
+    for step, verdict in enumerate(verdicts):
+        if isinstance(verdict.right, Unread):
+            cut = verdict.right is Unread.TRUNCATED
+            return ModelOutput.from_content(
+                model,
+                f"The verdict on step {step} could not be read ({verdict.right}).",
+                stop_reason="max_tokens" if cut else "stop",
+            )
+        if not verdict.right:
+            text = f"Step {step} is the first that was judged wrong: \\boxed{{{step}}}"
+            return ModelOutput.from_content(model, text)
+    return ModelOutput.from_content(model, f"No step was judged wrong: \\boxed{{{NO_ERROR}}}")

@@ -1,0 +1,76 @@
+"""Drawing votes: several choices for one prompt."""
+
+from functools import reduce
+from operator import add
+
+from inspect_ai.log import transcript
+from inspect_ai.model import ChatCompletionChoice, ChatMessage, ModelOutput, ModelUsage
+from inspect_ai.solver import Generate, TaskState
+from inspect_ai.util import collect
+
+from misstep.scorers import READINGS, read_vote, votes_needed
+from misstep.solvers._asking import ask
+
+
+async def draw_votes(
+    state: TaskState,
+    generate: Generate,
+    messages: list[ChatMessage],
+    votes: int,
+    adaptive: bool = False,
+) -> ModelOutput:
+    """An output whose choices are the votes, in order.
+
+    Args:
+        state: The sample's state, left as it is.
+        generate: Inspect's generate function.
+        messages: The prompt.
+        votes: How many.
+        adaptive: Draw in rounds, and stop when no further vote can change the outcome of either
+            reading.
+
+    Raises:
+        ValueError: A call came back without any choice.
+    """
+    outputs: list[ModelOutput] = []
+    drawn: list[ChatCompletionChoice] = []
+    while count := _next_round(drawn, votes, adaptive):
+        outputs += await _round(state, generate, messages, len(drawn), count)
+        drawn = [choice for output in outputs for choice in output.choices]
+    usages = [output.usage for output in outputs if output.usage]
+    return ModelOutput(
+        model=outputs[0].model, choices=drawn, usage=reduce(add, usages, ModelUsage())
+    )
+
+
+def _next_round(drawn: list[ChatCompletionChoice], votes: int, adaptive: bool) -> int:
+    remaining = votes - len(drawn)
+    if not adaptive:
+        return remaining
+    return max(
+        votes_needed([read_vote(choice, reading) for choice in drawn], remaining)
+        for reading in READINGS
+    )
+
+
+async def _round(
+    state: TaskState, generate: Generate, messages: list[ChatMessage], first: int, count: int
+) -> list[ModelOutput]:
+    """Draw some votes: by one request where the provider honours the number of choices.
+
+    Some providers ignore it. Then the rest is asked for by parallel calls with seeds of their own,
+    since one fixed seed would return the same vote again and again.
+    """
+    output = await ask(state, generate, messages, first, None if count == 1 else count)
+    output.choices = output.choices[:count]
+    came = len(output.choices)
+    outputs = [output]
+    if came < count:
+        transcript().info(f"{came} of {count} choices came back: asking for the rest one by one.")
+        rest = [ask(state, generate, messages, first + i) for i in range(came, count)]
+        outputs += await collect(*rest)
+    if any(not output.choices for output in outputs[1:]):
+        raise ValueError("the model answered without any choice")
+    for output in outputs[1:]:
+        output.choices = output.choices[:1]
+    return outputs
