@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from inspect_ai.scorer import Metric, SampleScore, Score, Value, metric, value_to_float
+from numpy.typing import NDArray
 
 from misstep.scorers._intervals import (
     Estimate,
@@ -61,8 +62,7 @@ def outcome_of(score: Score, sample_metadata: dict[str, object]) -> Outcome:
 
 
 def _figures(outcomes: list[Outcome]) -> Iterator[tuple[str, float]]:
-    draws = _draws(outcomes)
-    f1 = from_draws(f1_score(outcomes), draws)
+    f1, _ = _f1_estimate(outcomes)
     yield from _set_figures(outcomes, f1)
     # Inspect's dataframes and viewer take a metric of this name as the headline's error bar.
     yield "stderr", f1.stderr
@@ -70,17 +70,15 @@ def _figures(outcomes: list[Outcome]) -> Iterator[tuple[str, float]]:
     subsets = _by_subset(outcomes)
     if not subsets:
         return
-    means, mean_draws = [], np.zeros_like(draws)
-    for subset, members in subsets.items():
-        own_draws = _draws(members)
-        own = from_draws(f1_score(members), own_draws)
-        means.append(own.value)
-        mean_draws += own_draws / len(subsets)
-        for name, value in _set_figures(members, own):
-            yield f"{subset}_{name}", value
-    mean = from_draws(sum(means) / len(means), mean_draws)
+    estimates = {name: _f1_estimate(members) for name, members in subsets.items()}
+    own_draws = [draws for _, draws in estimates.values()]
+    own_scores = [estimate.value for estimate, _ in estimates.values()]
+    mean = from_draws(sum(own_scores) / len(own_scores), np.mean(own_draws, axis=0))
     yield "mean_subset_f1_score", mean.value
     yield from _interval("mean_subset_f1_score", mean)
+    for subset, members in subsets.items():
+        for name, value in _set_figures(members, estimates[subset][0]):
+            yield f"{subset}_{name}", value
 
 
 def _set_figures(outcomes: list[Outcome], f1: Estimate) -> Iterator[tuple[str, float]]:
@@ -132,8 +130,10 @@ def _hits(outcomes: Sequence[Outcome], has_error: bool) -> list[float]:
     return [outcome.hit for outcome in outcomes if outcome.has_error == has_error]
 
 
-def _draws(outcomes: Sequence[Outcome]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return f1_draws(_hits(outcomes, True), _hits(outcomes, False))
+def _f1_estimate(outcomes: Sequence[Outcome]) -> tuple[Estimate, NDArray[np.float64]]:
+    """F1 with its interval, and the draws that the interval was made of."""
+    draws = f1_draws(_hits(outcomes, True), _hits(outcomes, False))
+    return from_draws(f1_score(outcomes), draws), draws
 
 
 def _by_subset(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:

@@ -1,0 +1,62 @@
+"""What all tests share: the real rows, where they are, and no network but this machine."""
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from misstep.loaders import Row, load_rows
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch):
+    """Whatever leaves this machine is a mistake of the test."""
+    connect = socket.socket.connect
+
+    def guarded(self, address):
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in (
+            "127.0.0.1",
+            "::1",
+            "localhost",
+        ):
+            raise OSError(f"tests do not leave this machine: {address}")
+        return connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The offline mirror with real rows."""
+    folder = os.environ.get("MISSTEP_DATA")
+    if not folder or not (Path(folder) / "processbench" / "gsm8k.json").is_file():
+        pytest.skip("MISSTEP_DATA does not name a folder with real rows (processbench/gsm8k.json)")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def real_rows(real_data) -> dict[str, list[Row]]:
+    """The checked rows of the two subsets that the mirror holds."""
+    return {subset: load_rows("processbench", subset) for subset in ("gsm8k", "math")}
+
+
+@pytest.fixture
+def own_rows() -> list[dict]:
+    """Three good rows of a user's own."""
+    return [
+        {"id": "a", "problem": "1 + 1?", "steps": ["1 + 1 = 3."], "label": 0, "subset": "sums"},
+        {"id": "b", "problem": "2 + 2?", "steps": ["2 + 2", "= 4."], "label": -1, "note": "x"},
+        {"id": "c", "problem": "3 + 3?", "steps": ["3 + 3", "= 6", "= 5"], "label": 2},
+    ]
+
+
+@pytest.fixture
+def own_file(tmp_path, own_rows) -> Path:
+    """A user's own JSON Lines file."""
+    path = tmp_path / "own.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in own_rows), encoding="utf-8")
+    return path

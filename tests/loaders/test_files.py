@@ -1,0 +1,90 @@
+import csv
+import json
+import os
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from misstep.loaders import load_rows
+from misstep.registry import DataError, from_start
+
+
+@pytest.fixture
+def expected(own_file):
+    return load_rows(str(own_file))
+
+
+def facts(rows):
+    return [(row.id, row.problem, row.steps, row.label, row.subset) for row in rows]
+
+
+def test_json(tmp_path, own_rows, expected):
+    path = tmp_path / "own.json"
+    path.write_text(json.dumps(own_rows, indent=2), encoding="utf-8-sig")
+    assert facts(load_rows(str(path))) == facts(expected)
+
+
+def test_csv_with_steps_as_json(tmp_path, own_rows, expected):
+    path = tmp_path / "own.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, ["id", "problem", "steps", "label", "subset", "note"])
+        writer.writeheader()
+        writer.writerows(row | {"steps": json.dumps(row["steps"])} for row in own_rows)
+    assert facts(load_rows(str(path))) == facts(expected)
+
+
+def test_parquet(tmp_path, own_rows, expected):
+    path = tmp_path / "own.parquet"
+    pq.write_table(pa.Table.from_pylist([{"subset": None} | row for row in own_rows]), path)
+    assert facts(load_rows(str(path))) == facts(expected)
+
+
+def test_any_fsspec_address(own_rows, expected):
+    import fsspec
+
+    with fsspec.open("memory://own.jsonl", "w") as stream:
+        stream.write("\n".join(json.dumps(row) for row in own_rows))
+    assert facts(load_rows("memory://own.jsonl")) == facts(expected)
+
+
+def test_a_line_separator_inside_a_string_does_not_end_the_row(tmp_path):
+    path = tmp_path / "x.jsonl"
+    row = {"problem": "a\u2028b", "steps": ["c\u0085d"], "label": 0}
+    path.write_text(json.dumps(row, ensure_ascii=False) + "\n\n", encoding="utf-8")
+    assert load_rows(str(path))[0].problem == "a\u2028b"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("x.txt", b"", "the format '.txt' is not read"),
+        ("x.json", b"{", "not valid JSON"),
+        ("x.json", b'{"a": 1}', "a list of rows is wanted"),
+        ("x.json", b"[" * 100_000, "not valid JSON"),
+        ("x.json", b"[]", "holds no rows"),
+        ("x.jsonl", b"", "holds no rows"),
+        ("x.jsonl", b'{"a": 1}\n{"a": \n', "line 2 is not valid JSON"),
+        ("x.jsonl", b"\xff\xfe", "is not UTF-8"),
+        ("x.csv", b"id,problem\n1,2,3\n", "row 1 has more cells"),
+        ("x.csv", b'id,problem\n"1,2\n', "not valid CSV"),
+        ("x.parquet", b"PAR1", "not a Parquet file"),
+    ],
+)
+def test_a_broken_file_gets_one_message(tmp_path, name, content, says):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=says):
+        load_rows(str(path))
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"nowhere\.jsonl: cannot be read \(No such file"):
+        load_rows(str(tmp_path / "nowhere.jsonl"))
+
+
+def test_relative_paths_are_those_of_the_shell(tmp_path, monkeypatch):
+    monkeypatch.setattr("misstep.registry._start._START", tmp_path)
+    (tmp_path / "here.jsonl").touch()
+    assert from_start("here.jsonl") == tmp_path / "here.jsonl"
+    assert from_start("gone.jsonl") == type(tmp_path)(os.getcwd()) / "gone.jsonl"

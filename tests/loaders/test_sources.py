@@ -1,0 +1,94 @@
+import shutil
+from hashlib import sha256
+
+import pytest
+
+from misstep.loaders import fetch, first_error_dataset, load_rows, mirror
+from misstep.registry import DataError, UnknownNameError, sources
+
+
+@pytest.fixture
+def copied(real_data, tmp_path, monkeypatch):
+    """An offline mirror of one's own with a single file."""
+    (tmp_path / "processbench").mkdir()
+    shutil.copy(real_data / "processbench" / "gsm8k.json", tmp_path / "processbench")
+    monkeypatch.setenv("MISSTEP_DATA", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    return tmp_path / "processbench" / "gsm8k.json"
+
+
+@pytest.mark.parametrize(("subset", "rows", "errors"), [("gsm8k", 400, 207), ("math", 1000, 594)])
+def test_real_rows_are_those_of_the_paper(real_rows, subset, rows, errors):
+    assert len(real_rows[subset]) == rows
+    assert sum(row.label != -1 for row in real_rows[subset]) == errors
+    assert {row.subset for row in real_rows[subset]} == {subset}
+    assert real_rows[subset][0].id == f"{subset}-0"
+
+
+def test_a_changed_copy_stops_the_run_and_can_be_accepted(copied):
+    changed = copied.read_bytes().replace(b"flamingos", b"pelicans")
+    copied.write_bytes(changed)
+    found = sha256(changed).hexdigest()
+    with pytest.raises(DataError, match=f"found    sha256 {found}") as caught:
+        load_rows("processbench", "gsm8k")
+    assert f"-T accept={found}" in str(caught.value)
+    assert sources()["processbench"].files[0].sha256 in str(caught.value)
+    assert len(load_rows("processbench", "gsm8k", accept=found)) == 400
+
+
+def test_an_accepted_copy_with_other_counts_is_warned_of(copied, caplog):
+    import json
+
+    rows = json.loads(copied.read_bytes())[:10]
+    copied.write_text(json.dumps(rows), encoding="utf-8")
+    accept = sha256(copied.read_bytes()).hexdigest()
+    assert len(load_rows("processbench", "gsm8k", accept=accept)) == 10
+    assert "10 rows" in caplog.text
+
+
+def test_a_file_that_is_nowhere_names_every_place_and_the_cure(copied):
+    with pytest.raises(DataError) as caught:
+        load_rows("processbench", "olympiadbench")
+    message = str(caught.value)
+    assert str(copied.parent / "olympiadbench.json") in message
+    assert "data set Qwen/ProcessBench" in message
+    assert "misstep data fetch processbench" in message
+
+
+def test_unknown_names_list_the_close_ones():
+    with pytest.raises(UnknownNameError, match="Did you mean 'processbench'"):
+        load_rows("procesbench")
+    with pytest.raises(UnknownNameError, match="Did you mean 'omnimath'"):
+        load_rows("processbench", "omni-math")
+
+
+def test_reported_label_errors_stay_unless_told_otherwise(real_data, caplog):
+    assert "math-688" in [s.id for s in first_error_dataset("processbench", "math")]
+    cleaned = first_error_dataset("processbench", "math", exclude_label_errors=True)
+    assert len(cleaned) == 999
+    assert "math-688" not in [s.id for s in cleaned]
+    assert "Left out for their labels: math-688 (issue 9 of QwenLM/ProcessBench)" in caplog.text
+
+
+def test_the_embedded_sample_needs_no_mirror(monkeypatch, tmp_path):
+    monkeypatch.setenv("MISSTEP_DATA", str(tmp_path))
+    dataset = first_error_dataset("sample")
+    assert len(dataset) == 64
+    assert len(first_error_dataset("sample", "science")) == 16
+    assert {s.metadata["subset"] for s in dataset} == {
+        "arithmetic",
+        "algebra_geometry",
+        "science",
+        "programming",
+    }
+
+
+def test_without_a_variable_the_mirror_is_in_the_cache_folder(monkeypatch, tmp_path):
+    monkeypatch.delenv("MISSTEP_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert mirror() == tmp_path / "misstep" / "data"
+
+
+def test_what_comes_with_the_package_is_not_fetched():
+    with pytest.raises(DataError, match="nothing to fetch"):
+        list(fetch("sample"))

@@ -1,0 +1,167 @@
+import pytest
+from inspect_ai import Task
+from pydantic import Field
+
+from misstep.registry import RegistryError, domains, evals, find_domain, published, sources
+from misstep.registry._evals import Eval
+from misstep.registry._read import Fact, read_facts
+from misstep.registry._sources import Source
+
+
+class Part(Fact):
+    amount: int
+
+
+class Thing(Fact):
+    colour: str
+    parts: dict[str, Part] = Field(default_factory=dict)
+
+
+def read(tmp_path, text, entry=Thing):
+    (tmp_path / "things.yaml").write_text(text, encoding="utf-8")
+    read_facts.cache_clear()
+    return read_facts("things.yaml", entry, tmp_path)
+
+
+def test_a_good_file_is_read(tmp_path):
+    things = read(tmp_path, "a: {colour: red, parts: {x: {amount: 2}}}")
+    assert things["a"].parts["x"].amount == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: {color: red}", r"a\.color: unknown key\. Did you mean 'colour'\?"),
+        ("a: {colour: red, parts: {x: {amuont: 2}}}", "Did you mean 'amount'"),
+        ("a: {}", "a.colour: Field required"),
+        ("a: {colour: 3}", r"a.colour: .*the value is 3"),
+        ("a: [", "not valid YAML"),
+        ("a: {colour: red}\na: {colour: blue}", "'a' stands twice"),
+        ("- 1", "valid dictionary"),
+        ("a: !!python/object/apply:os.system [echo]", "not valid YAML"),
+    ],
+)
+def test_a_mistake_names_file_key_and_close_match(tmp_path, text, says):
+    with pytest.raises(RegistryError, match=says) as caught:
+        read(tmp_path, text)
+    assert str(tmp_path / "things.yaml") in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(RegistryError, match=r"nothing\.yaml: cannot be read"):
+        read_facts("nothing.yaml", Thing, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: {description: d, home: hub, licence: x, files: []}", "at least 1 item"),
+        (
+            "a: {description: d, home: hub, licence: x,"
+            " files: [{path: p.json, rows: 1, sha256: 123}]}",
+            "sha256",
+        ),
+    ],
+)
+def test_a_source_without_pins_is_refused(tmp_path, text, says):
+    with pytest.raises(RegistryError, match=says):
+        read(tmp_path, text, Source)
+
+
+def test_every_file_of_the_registry_is_sound():
+    assert set(domains()) == {"mathematics", "generic", "science", "programming"}
+    assert {"processbench", "sample"} <= set(sources())
+    assert {"processbench"} <= set(evals())
+    assert set(published()) == {"processbench_paper", "qwen_prm_report"}
+
+
+@pytest.mark.parametrize(
+    ("domain", "temperature", "voting", "max_tokens"),
+    [
+        ("mathematics", 0.0, 0.7, 4096),
+        ("science", 0.0, 0.7, 4096),
+        ("generic", 0.0, 0.7, 4096),
+        ("programming", 0.0, 0.8, 8192),
+    ],
+)
+def test_domains_have_the_guides_settings(domain, temperature, voting, max_tokens):
+    found = find_domain(domain)
+    settings = (found.temperature, found.voting_temperature, found.max_tokens)
+    assert settings == (temperature, voting, max_tokens)
+
+
+def test_published_f1_scores_follow_from_their_accuracies():
+    for table in published().values():
+        for model, result in table.results.items():
+            assert result.protocol in table.protocols
+            mean = sum(cell.f1 for cell in result.subsets.values()) / len(result.subsets)
+            assert mean == pytest.approx(result.mean_f1, abs=0.06), model
+            for cell in result.subsets.values():
+                if cell.error is not None:
+                    f1 = 2 * cell.error * cell.correct / (cell.error + cell.correct)
+                    assert f1 == pytest.approx(cell.f1, abs=0.16), model
+
+
+def test_sizes_are_those_of_the_sources():
+    entry = evals()["processbench"]
+    assert entry.size.samples == sum(file.rows for file in sources()["processbench"].files)
+    assert entry.variants["sample"].size.samples == sources()["sample"].files[0].rows
+    for file in sources()["processbench"].files:
+        assert entry.variants[file.subset].size.samples == file.rows
+
+
+def test_estimated_prompt_tokens_are_a_third_of_the_characters(real_rows):
+    from misstep.solvers import critique_prompt
+
+    for subset, rows in real_rows.items():
+        prompts = (critique_prompt(find_domain("mathematics"), r.problem, r.steps) for r in rows)
+        estimate = evals()["processbench"].variants[subset].size.prompt_tokens
+        assert estimate == pytest.approx(sum(map(len, prompts)) / 3, rel=0.05)
+
+
+def test_a_variant_with_an_argument_that_the_task_lacks_is_refused(monkeypatch):
+    from misstep.registry import _variants
+
+    entry = Eval.model_validate(
+        {
+            "description": "d",
+            "size": {"samples": 1, "prompt_tokens": 1, "completion_tokens": 1},
+            "variants": {
+                "odd": {
+                    "description": "d",
+                    "args": {"subst": "x"},
+                    "size": {"samples": 1, "prompt_tokens": 1, "completion_tokens": 1},
+                }
+            },
+        }
+    )
+    monkeypatch.setattr(_variants, "evals", lambda: {"base": entry})
+
+    def base(subset: str | None = None) -> Task:
+        raise AssertionError("not run")
+
+    with pytest.raises(RegistryError, match="Did you mean 'subset'"):
+        _variants.register_variants(base)
+
+
+def test_variants_are_registered_with_their_own_defaults():
+    from inspect_ai.util import registry_create
+
+    import misstep.registry.entry_point  # noqa: F401
+
+    task = registry_create("task", "misstep/processbench.sample")
+    assert len(task.dataset) == 64
+    assert task.name == "misstep/processbench.sample"
+
+
+def test_the_entry_point_brings_in_nothing_heavy():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; import misstep.registry.entry_point; "
+        "heavy = {'datasets', 'pyarrow', 'torch', 'huggingface_hub', 'xllamacpp', 'pandas'}; "
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -1,0 +1,152 @@
+import math
+from random import Random
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from inspect_ai.scorer import CORRECT, INCORRECT, SampleScore, Score
+from pytest_inspect_evals.metrics import assert_agreeing_epochs_change_nothing
+
+from misstep.scorers import first_error_metrics
+from misstep.scorers._intervals import f1_draws, from_draws, share
+
+
+def sample(hit, has_error, subset=None, unread=None):
+    return SampleScore(
+        score=Score(
+            value=CORRECT if hit else INCORRECT, metadata={"unread": unread} if unread else {}
+        ),
+        sample_metadata={"has_error": has_error, "subset": subset},
+    )
+
+
+def many(hits_of_errors, errors, hits_of_corrects, corrects, subset=None):
+    return [sample(i < hits_of_errors, True, subset) for i in range(errors)] + [
+        sample(i < hits_of_corrects, False, subset) for i in range(corrects)
+    ]
+
+
+def figures(scores):
+    return first_error_metrics()(scores)
+
+
+def test_f1_is_the_harmonic_mean_of_the_two_accuracies():
+    got = figures(many(3, 10, 6, 8))
+    assert got["error_accuracy"] == 0.3
+    assert got["correct_accuracy"] == 0.75
+    assert got["f1_score"] == pytest.approx(2 * 0.3 * 0.75 / (0.3 + 0.75))
+    assert (got["error_count"], got["correct_count"], got["total_count"]) == (10, 8, 18)
+
+
+def test_two_zero_accuracies_give_zero():
+    assert figures(many(0, 5, 0, 5))["f1_score"] == 0.0
+
+
+def test_an_unlabelled_set_has_no_accuracy():
+    got = figures(many(3, 5, 0, 0))
+    assert got["error_accuracy"] == 0.6
+    assert math.isnan(got["correct_accuracy"])
+    assert math.isnan(got["f1_score"])
+    assert math.isnan(got["stderr"])
+
+
+@pytest.mark.parametrize("scores", [[], [sample(True, True)], [sample(False, False, "a")]])
+def test_partial_and_empty_data_never_raise(scores):
+    got = figures(scores)
+    assert got["total_count"] == len(scores)
+    assert math.isnan(got["f1_score"])
+
+
+def test_subsets_stand_apart_and_their_mean_is_plain():
+    got = figures(many(1, 2, 1, 2, "a") + many(8, 8, 0, 4, "b"))
+    assert got["a_f1_score"] == 0.5
+    assert got["b_f1_score"] == 0.0
+    assert got["mean_subset_f1_score"] == 0.25
+    assert got["error_accuracy"] == 0.9
+    assert got["b_total_count"] == 12
+    assert got["mean_subset_f1_score_lower"] <= 0.25 <= got["mean_subset_f1_score_upper"]
+
+
+def test_rows_without_a_subset_have_no_figures_by_subset():
+    assert not [name for name in figures(many(1, 2, 1, 2)) if "subset" in name]
+
+
+def test_unparsed_and_truncated_are_counted_apart_and_stay_in_the_denominator():
+    scores = [
+        sample(False, True, unread="no_box"),
+        sample(False, True, unread="truncated"),
+        sample(True, True),
+        sample(False, False, unread="not_an_index"),
+    ]
+    got = figures(scores)
+    assert (got["unparsed"], got["truncated"]) == (0.5, 0.25)
+    assert got["error_accuracy"] == pytest.approx(1 / 3)
+    assert got["correct_accuracy"] == 0.0
+
+
+def wilson_by_bisection(hits, n, upper):
+    """The end of the score interval as the share p at which the score test just rejects."""
+    estimate, z = hits / n, 1.959963984540054
+    inside, outside = estimate, 1.0 if upper else 0.0
+    for _ in range(200):
+        p = (inside + outside) / 2
+        if abs(estimate - p) <= z * math.sqrt(p * (1 - p) / n):
+            inside = p
+        else:
+            outside = p
+    return inside
+
+
+@pytest.mark.parametrize(("hits", "n"), [(3, 10), (0, 7), (7, 7), (120, 400), (1, 1)])
+def test_shares_have_wilsons_interval(hits, n):
+    got = share([1.0] * hits + [0.0] * (n - hits))
+    assert got.value == pytest.approx(hits / n)
+    assert got.lower == pytest.approx(wilson_by_bisection(hits, n, False), abs=1e-9)
+    assert got.upper == pytest.approx(wilson_by_bisection(hits, n, True), abs=1e-9)
+
+
+def f1(errors, corrects):
+    a, b = np.mean(errors), np.mean(corrects)
+    return 0.0 if a + b == 0 else 2 * a * b / (a + b)
+
+
+def test_the_bootstrap_is_a_resampling_of_samples():
+    random = Random(3)
+    samples = [(random.random() < 0.5, float(random.random() < 0.6)) for _ in range(60)]
+    values = []
+    for _ in range(20_000):
+        drawn = random.choices(samples, k=len(samples))
+        values.append(f1([h for e, h in drawn if e], [h for e, h in drawn if not e]))
+    errors = [h for e, h in samples if e]
+    corrects = [h for e, h in samples if not e]
+    got = from_draws(f1(errors, corrects), f1_draws(errors, corrects))
+    low, high = np.percentile(values, [2.5, 97.5])
+    assert got.lower == pytest.approx(low, abs=0.02)
+    assert got.upper == pytest.approx(high, abs=0.02)
+    assert got.stderr == pytest.approx(np.std(values), rel=0.1)
+
+
+def test_the_bootstrap_gives_the_same_interval_every_time():
+    scores = many(30, 60, 40, 70)
+    assert figures(scores) == figures(scores)
+
+
+def test_fractional_hits_of_several_epochs_are_resampled_too():
+    draws = f1_draws([0.0, 0.5, 1.0, 0.5] * 10, [1.0, 0.25] * 20)
+    assert draws.mean() == pytest.approx(f1([0.5], [0.625]), abs=0.02)
+
+
+def test_metrics_through_inspects_own_reducers(monkeypatch):
+    # Inspect's mock model counts tokens with an encoding that it would download.
+    monkeypatch.setattr("tiktoken.get_encoding", lambda name: SimpleNamespace(encode=_characters))
+    scores = many(3, 10, 6, 8, "a")
+    assert_agreeing_epochs_change_nothing(
+        [first_error_metrics()],
+        [score.score for score in scores],
+        metadata=[score.sample_metadata for score in scores],
+        reducers=["mean", "mode", "vote"],
+    )
+
+
+def _characters(text, **options):
+    return list(text)
