@@ -1,0 +1,25 @@
+"""Models that Inspect does not have: `embedded/…` in this process, `replay/…` of recorded outputs.
+
+Imported at every start of Inspect, so what an embedded model needs is imported when one is made.
+"""
+
+from inspect_ai.model import ModelAPI, modelapi
+
+from misstep.providers._asked import asking_for
+from misstep.providers._replay import ReplayAPI, recorded_scores
+
+__all__ = ["asking_for", "embedded", "recorded_scores", "replay"]
+
+
+@modelapi(name="embedded")
+def embedded() -> type[ModelAPI]:
+    """GGUF chat models, run by llama.cpp inside this process."""
+    from misstep.providers._embedded import EmbeddedAPI
+
+    return EmbeddedAPI
+
+
+@modelapi(name="replay")
+def replay() -> type[ModelAPI]:
+    """Recorded outputs, answered again by the id of the running sample."""
+    return ReplayAPI

@@ -4,6 +4,7 @@ from misstep.registry._domains import PROBLEM, SOLUTION, Domain, Tag, domains, f
 from misstep.registry._errors import (
     DataError,
     MisstepError,
+    ModelError,
     RegistryError,
     UnknownNameError,
     did_you_mean,
@@ -26,6 +27,7 @@ __all__ = [
     "Eval",
     "Judge",
     "MisstepError",
+    "ModelError",
     "RegistryError",
     "Size",
     "Source",

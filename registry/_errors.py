@@ -29,6 +29,10 @@ class DataError(MisstepError):
     """Rows that are missing, changed or malformed."""
 
 
+class ModelError(MisstepError):
+    """A model that cannot be used, or cannot do what is asked of it."""
+
+
 class UnknownNameError(MisstepError):
     """A name that is not registered."""
 

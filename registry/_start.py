@@ -10,7 +10,7 @@ _START = Path.cwd()
 
 
 def from_start(path: str) -> Path:
-    """A user's path, relative to where they started; else to the working directory of now."""
+    """A user's path, relative to where they started; only if not there, to where we are now."""
     given = Path(path).expanduser()
     started = _START / given
-    return started if started.exists() else given.absolute()
+    return given.absolute() if given.exists() and not started.exists() else started

@@ -1,7 +1,17 @@
 """What Inspect learns of misstep: imported at every start of Inspect, so it stays light."""
 
 from misstep.evals import processbench
+from misstep.providers import embedded, replay
 from misstep.scorers import first_error, first_error_lenient, vote
 from misstep.solvers import critique, stepwise
 
-__all__ = ["critique", "first_error", "first_error_lenient", "processbench", "stepwise", "vote"]
+__all__ = [
+    "critique",
+    "embedded",
+    "first_error",
+    "first_error_lenient",
+    "processbench",
+    "replay",
+    "stepwise",
+    "vote",
+]

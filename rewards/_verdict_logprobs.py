@@ -20,13 +20,14 @@ def right_probability(
         wrong: The words for a wrong step.
 
     Returns:
-        None where the verdict's token, or both kinds of words in its place, are not to be found.
+        None where the verdict's token is not to be found, or the provider did not say what else
+        might have stood in its place.
     """
     token = _token_of(tokens, verdict)
-    if token is None:
+    if token is None or not token.top_logprobs:
         return None
     options = {token.token: token.logprob}
-    options |= {option.token: option.logprob for option in token.top_logprobs or []}
+    options |= {option.token: option.logprob for option in token.top_logprobs}
     p_right = sum(exp(p) for word, p in options.items() if _side(word, right, wrong) is True)
     p_wrong = sum(exp(p) for word, p in options.items() if _side(word, right, wrong) is False)
     return p_right / (p_right + p_wrong) if p_right + p_wrong > 0 else None

@@ -2,10 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import nan, sqrt
+from math import isnan, nan, sqrt
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Draws: TypeAlias = "NDArray[np.float64]"
+"""A figure's values in resamples. NumPy is imported where it is used: every start of Inspect
+imports this module, and few of them score anything."""
 
 LEVEL = 0.95
 RESAMPLES = 2000
@@ -42,7 +48,7 @@ def share(hits: Sequence[float]) -> Estimate:
     return Estimate(p, max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half)))
 
 
-def f1_draws(errors: Sequence[float], corrects: Sequence[float]) -> NDArray[np.float64]:
+def f1_draws(errors: Sequence[float], corrects: Sequence[float]) -> Draws:
     """F1 of RESAMPLES resamples of the samples, drawn with replacement.
 
     Resampling n samples is a multinomial draw over their distinct (set, hit) pairs, of which there
@@ -53,6 +59,8 @@ def f1_draws(errors: Sequence[float], corrects: Sequence[float]) -> NDArray[np.f
         errors: The hit, between 0 and 1, of each sample with an error.
         corrects: The same for samples without an error.
     """
+    import numpy as np
+
     cells = sorted({(0, hit) for hit in errors} | {(1, hit) for hit in corrects})
     n = len(errors) + len(corrects)
     if n == 0:
@@ -67,15 +75,17 @@ def f1_draws(errors: Sequence[float], corrects: Sequence[float]) -> NDArray[np.f
         with np.errstate(invalid="ignore"):
             accuracies.append((drawn @ (of_set * hits)) / (drawn @ of_set))
     total = accuracies[0] + accuracies[1]
-    f1: NDArray[np.float64] = np.where(np.isnan(total), nan, 0.0)
+    f1: Draws = np.where(np.isnan(total), nan, 0.0)
     np.divide(2 * accuracies[0] * accuracies[1], total, out=f1, where=total > 0)
     return f1
 
 
-def from_draws(value: float, draws: NDArray[np.float64]) -> Estimate:
+def from_draws(value: float, draws: Draws) -> Estimate:
     """An estimate with the percentile interval and the standard deviation of its draws."""
+    import numpy as np
+
     known = draws[~np.isnan(draws)]
-    if np.isnan(value) or known.size == 0:
+    if isnan(value) or known.size == 0:
         return Estimate(value, nan, nan)
     tail = (1 - LEVEL) / 2 * 100
     lower, upper = np.percentile(known, [tail, 100 - tail])

@@ -6,13 +6,14 @@ for any input, and is nan where its set is empty.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
-import numpy as np
 from inspect_ai.scorer import Metric, SampleScore, Score, Value, metric, value_to_float
-from numpy.typing import NDArray
 
 from misstep.scorers._intervals import (
+    Draws,
     Estimate,
     f1_draws,
     from_draws,
@@ -73,7 +74,7 @@ def _figures(outcomes: list[Outcome]) -> Iterator[tuple[str, float]]:
     estimates = {name: _f1_estimate(members) for name, members in subsets.items()}
     own_draws = [draws for _, draws in estimates.values()]
     own_scores = [estimate.value for estimate, _ in estimates.values()]
-    mean = from_draws(sum(own_scores) / len(own_scores), np.mean(own_draws, axis=0))
+    mean = from_draws(sum(own_scores) / len(subsets), reduce(add, own_draws) / len(subsets))
     yield "mean_subset_f1_score", mean.value
     yield from _interval("mean_subset_f1_score", mean)
     for subset, members in subsets.items():
@@ -130,7 +131,7 @@ def _hits(outcomes: Sequence[Outcome], has_error: bool) -> list[float]:
     return [outcome.hit for outcome in outcomes if outcome.has_error == has_error]
 
 
-def _f1_estimate(outcomes: Sequence[Outcome]) -> tuple[Estimate, NDArray[np.float64]]:
+def _f1_estimate(outcomes: Sequence[Outcome]) -> tuple[Estimate, Draws]:
     """F1 with its interval, and the draws that the interval was made of."""
     draws = f1_draws(_hits(outcomes, True), _hits(outcomes, False))
     return from_draws(f1_score(outcomes), draws), draws

@@ -8,6 +8,8 @@ from inspect_ai.model import ChatMessage, ModelOutput
 from inspect_ai.model._generate_config import active_generate_config
 from inspect_ai.solver import Generate, TaskState
 
+from misstep.providers import asking_for
+
 SEED = 42
 """Of the first call; the next take 43, 44, and so on."""
 
@@ -16,7 +18,8 @@ async def ask(
     state: TaskState,
     generate: Generate,
     messages: list[ChatMessage],
-    seed_offset: int = 0,
+    vote: int = 0,
+    step: int | None = None,
     num_choices: int | None = None,
 ) -> ModelOutput:
     """One call with its own messages, leaving the state as it is.
@@ -27,14 +30,15 @@ async def ask(
         state: The sample's state.
         generate: Inspect's generate function.
         messages: What to send.
-        seed_offset: What to add to the seed, so that repeated calls do not repeat their answer.
+        vote: The place of the first choice among the sample's votes. It is added to the seed, so
+            that repeated calls do not repeat their answer.
+        step: The step that is asked about.
         num_choices: How many choices to ask for.
     """
     own = copy(state)
     own.messages = list(messages)
     seed = active_generate_config().seed
     base = SEED if seed is None else seed
-    answered = await generate(
-        own, tool_calls="none", seed=base + seed_offset, num_choices=num_choices
-    )
+    with asking_for(vote, step):
+        answered = await generate(own, tool_calls="none", seed=base + vote, num_choices=num_choices)
     return answered.output

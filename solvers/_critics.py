@@ -9,6 +9,8 @@ from inspect_ai.solver import Solver
 from inspect_ai.util import registry_create
 
 from misstep.registry import (
+    Domain,
+    Judge,
     MisstepError,
     Tag,
     UnknownNameError,
@@ -59,15 +61,17 @@ def find_critic(critic: str | Solver, options: CriticOptions) -> Critic:
         MisstepError: An option that does not go with the critic.
         UnknownNameError: No such critic.
     """
+    # Looked up whatever the critic is: a wrong name is a mistake even where nothing uses it.
+    domain, judge = find_domain(options.domain), find_judge(options.style)
     if critic == "critique":
-        return _critique(options)
+        return _critique(options, domain)
     if options.votes != 1 or options.adaptive or options.weighted:
         raise MisstepError(f"votes={options.votes}: votes go with critic=critique, not {critic!r}.")
     if not isinstance(critic, str):
         return Critic(critic)
     match critic:
         case "stepwise":
-            return _stepwise(options)
+            return _stepwise(options, judge)
         case "no_error":
             return Critic(no_error())
         case "last_step":
@@ -80,8 +84,7 @@ def find_critic(critic: str | Solver, options: CriticOptions) -> Critic:
             return Critic(_own_solver(critic))
 
 
-def _critique(options: CriticOptions) -> Critic:
-    domain = find_domain(options.domain)
+def _critique(options: CriticOptions, domain: Domain) -> Critic:
     if options.votes == 1 and (options.adaptive or options.weighted):
         raise MisstepError("adaptive and weighted want several votes: add -T votes=8.")
     if options.adaptive and options.weighted:
@@ -98,8 +101,7 @@ def _critique(options: CriticOptions) -> Critic:
     )
 
 
-def _stepwise(options: CriticOptions) -> Critic:
-    judge = find_judge(options.style)
+def _stepwise(options: CriticOptions, judge: Judge) -> Critic:
     return Critic(
         stepwise(options.style, options.order),
         GenerateConfig(temperature=judge.temperature, max_tokens=judge.max_tokens, seed=SEED),

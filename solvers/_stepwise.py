@@ -44,7 +44,7 @@ def stepwise(style: str = "single_token", order: Order = "sequential") -> Solver
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         async def judged(step: int) -> StepVerdict:
             questions = conversation(judge, state.input_text, steps, step)
-            output = await ask(state, generate, questions)
+            output = await ask(state, generate, questions, step=step)
             return read_step(output.choices[0], judge)
 
         steps: list[str] = state.metadata["steps"]

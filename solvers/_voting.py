@@ -61,7 +61,7 @@ async def _round(
     Some providers ignore it. Then the rest is asked for by parallel calls with seeds of their own,
     since one fixed seed would return the same vote again and again.
     """
-    output = await ask(state, generate, messages, first, None if count == 1 else count)
+    output = await ask(state, generate, messages, first, num_choices=None if count == 1 else count)
     output.choices = output.choices[:count]
     came = len(output.choices)
     outputs = [output]

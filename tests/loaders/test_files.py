@@ -1,6 +1,5 @@
 import csv
 import json
-import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -84,7 +83,13 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_relative_paths_are_those_of_the_shell(tmp_path, monkeypatch):
-    monkeypatch.setattr("misstep.registry._start._START", tmp_path)
-    (tmp_path / "here.jsonl").touch()
-    assert from_start("here.jsonl") == tmp_path / "here.jsonl"
-    assert from_start("gone.jsonl") == type(tmp_path)(os.getcwd()) / "gone.jsonl"
+    started, now = tmp_path / "started", tmp_path / "now"
+    for folder in (started, now):
+        folder.mkdir()
+        (folder / "both.jsonl").touch()
+    (now / "here.jsonl").touch()
+    monkeypatch.setattr("misstep.registry._start._START", started)
+    monkeypatch.chdir(now)
+    assert from_start("both.jsonl") == started / "both.jsonl"
+    assert from_start("here.jsonl") == now / "here.jsonl"
+    assert from_start("gone.jsonl") == started / "gone.jsonl"

@@ -1,0 +1,1 @@
+"""Measurements of misstep against its targets: `python -m benchmarks`."""

@@ -1,0 +1,80 @@
+"""The peak memory of a run of ProcessBench's size, beside that of a bare task on the same prompts.
+
+Each runs in a process of its own: `python -m benchmarks.memory processbench`.
+"""
+
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import Model, ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import includes
+from inspect_ai.solver import generate
+
+from benchmarks._measurement import Measurement
+from benchmarks._rows import FULL, critique_of, rows_file
+from benchmarks._runs import ROOT, run
+from misstep.evals.processbench import processbench
+from misstep.loaders import load_rows
+from misstep.registry import find_domain
+from misstep.solvers import critique_prompt
+
+TARGET = 1.5
+# Of ru_maxrss in a megabyte: Linux counts kilobytes, macOS bytes.
+UNITS = 1e6 if sys.platform == "darwin" else 1e3
+
+
+def measure() -> Iterator[Measurement]:
+    """The peak memory of a run as a multiple of Inspect's own."""
+    ours, bare = _megabytes("processbench"), _megabytes("bare")
+    note = f"{ours:.0f} MB, Inspect alone {bare:.0f} MB, {FULL:,} samples"
+    yield Measurement("peak memory of a run", ours / bare, "times", TARGET, note)
+
+
+def _megabytes(task: str) -> float:
+    command = [sys.executable, "-m", "benchmarks.memory", task]
+    return float(subprocess.check_output(command, text=True, cwd=ROOT))
+
+
+def _bare_task(path: Path) -> Task:
+    """The same prompts and targets with nothing of misstep in the run."""
+    samples = [
+        Sample(
+            id=row.id,
+            input=critique_prompt(find_domain("mathematics"), row.problem, row.steps, None),
+            target=str(row.label),
+        )
+        for row in load_rows(str(path))
+    ]
+    return Task(dataset=MemoryDataset(samples), solver=generate(), scorer=includes())
+
+
+def _model() -> Model:
+    # Without a usage, Inspect downloads a tokenizer to count.
+    usage = ModelUsage(input_tokens=700, output_tokens=400, total_tokens=1100)
+    reply = critique_of(0)
+
+    def answer(*_: Any) -> ModelOutput:  # noqa: ANN401
+        output = ModelOutput.from_content("mockllm/model", reply)
+        output.usage = usage
+        return output
+
+    return get_model("mockllm/model", custom_outputs=answer)
+
+
+def main(task: str) -> None:
+    """Run one of the two tasks, and print the peak memory of this process."""
+    with rows_file(FULL) as path:
+        run(
+            processbench(source=str(path)) if task == "processbench" else _bare_task(path), _model()
+        )
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / UNITS)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,30 @@
+r"""A local server that speaks OpenAI's API, for tests and benchmarks.
+
+In a test, in a thread of its own:
+
+    with OpenAIServer(lambda request, choice: r"\boxed{-1}") as server:
+        client = OpenAI(base_url=server.url, api_key="x")
+
+As a process that prints its URL as the first line:
+
+    python -m benchmarks.openai_server --reply critic --latency 200
+"""
+
+from benchmarks.openai_server._faults import Fault, Faults
+from benchmarks.openai_server._replies import REPLIES, critic, judge, plus_minus, short
+from benchmarks.openai_server._server import OpenAIServer
+from benchmarks.openai_server._wire import ChatRequest, Reply, ReplyFunction
+
+__all__ = [
+    "REPLIES",
+    "ChatRequest",
+    "Fault",
+    "Faults",
+    "OpenAIServer",
+    "Reply",
+    "ReplyFunction",
+    "critic",
+    "judge",
+    "plus_minus",
+    "short",
+]

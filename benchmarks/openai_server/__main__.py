@@ -1,0 +1,53 @@
+"""The server as a process of its own; the first line that it prints is its URL."""
+
+import argparse
+import signal
+
+from benchmarks.openai_server import REPLIES, Fault, Faults, OpenAIServer
+
+_STOP = [signal.SIGINT, signal.SIGTERM]
+
+
+def _rate(text: str) -> tuple[Fault, float]:
+    name, _, rate = text.partition("=")
+    return Fault(name), float(rate)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.openai_server", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--reply", choices=REPLIES, default="critic", help="what to answer")
+    parser.add_argument("--latency", type=float, default=0.0, help="milliseconds before an answer")
+    parser.add_argument("--max-choices", type=int, help="a limit to n; 1 ignores n")
+    parser.add_argument(
+        "--fault",
+        type=_rate,
+        action="append",
+        default=[],
+        metavar="NAME=RATE",
+        help=f"a share of requests that fails; names: {', '.join(Fault)}",
+    )
+    parser.add_argument("--fault-seed", type=int, default=0)
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Serve until told to stop."""
+    arguments = _arguments()
+    server = OpenAIServer(
+        REPLIES[arguments.reply],
+        port=arguments.port,
+        latency=arguments.latency,
+        max_choices=arguments.max_choices,
+        faults=Faults(dict(arguments.fault), seed=arguments.fault_seed),
+        record=False,
+    )
+    # Blocked before the server's thread starts, else that thread may be the one to receive them.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)
+    with server:
+        print(server.url, flush=True)
+        signal.sigwait(_STOP)
+
+
+if __name__ == "__main__":
+    main()

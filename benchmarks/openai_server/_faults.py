@@ -1,0 +1,117 @@
+"""What goes wrong with servers, on purpose and in an order that repeats."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from random import Random
+
+from benchmarks.openai_server._http import Response, error_response
+from benchmarks.openai_server._wire import Reply
+
+
+class Fault(StrEnum):
+    """One way to fail."""
+
+    RATE_LIMIT = "rate_limit"
+    """429 without a Retry-After."""
+    RETRY_AFTER = "retry_after"
+    """429 with one."""
+    SERVER_ERROR = "server_error"
+    """500."""
+    UNAVAILABLE = "unavailable"
+    """503."""
+    CUT = "cut"
+    """The connection breaks off in the middle of the body."""
+    SLOW_BODY = "slow_body"
+    """A pause in the middle of the body."""
+    MALFORMED_JSON = "malformed_json"
+    NO_CHOICES = "no_choices"
+    WRONG_CHOICES = "wrong_choices"
+    """One choice fewer than asked for; of one, two."""
+    NULL_CONTENT = "null_content"
+    TRUNCATED = "truncated"
+    """Half the text, with the finish reason `length`."""
+    REFUSAL = "refusal"
+    """No answer, with the finish reason `content_filter`."""
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Which requests fail, and how.
+
+    Raises:
+        ValueError: The rates are not probabilities that add up to at most 1.
+    """
+
+    rates: Mapping[Fault, float] = field(default_factory=dict)
+    """The share of requests that meets each fault."""
+    script: Sequence[Fault | None] = ()
+    """What the first requests meet, in order of arrival, before the rates apply."""
+    seed: int = 0
+    retry_after: float = 1.0
+    """Seconds that a Retry-After names."""
+    pause: float = 1.0
+    """Seconds in the middle of a slow body."""
+
+    def __post_init__(self) -> None:
+        if any(rate < 0 for rate in self.rates.values()) or sum(self.rates.values()) > 1:
+            raise ValueError(f"rates must be from 0, and add up to at most 1: {dict(self.rates)}")
+
+    def in_order(self) -> Iterator[Fault | None]:
+        """The fault of each request, in order of arrival."""
+        yield from self.script
+        # The last weight is of no fault at all.
+        outcomes = [*self.rates, None]
+        weights = [*self.rates.values(), 1 - sum(self.rates.values())]
+        generator = Random(self.seed)
+        while True:
+            yield generator.choices(outcomes, weights)[0] if self.rates else None
+
+    def refused(self, fault: Fault | None) -> Response | None:
+        """The error that is sent in place of an answer, where the fault is one."""
+        match fault:
+            case Fault.RATE_LIMIT:
+                return error_response(429, "Rate limit reached.")
+            case Fault.RETRY_AFTER:
+                wait = f"{self.retry_after:g}"
+                message = f"Rate limit reached. Please try again in {wait}s."
+                return error_response(429, message, retry_after=wait)
+            case Fault.SERVER_ERROR:
+                return error_response(500, "The server had an error.")
+            case Fault.UNAVAILABLE:
+                return error_response(503, "The server is overloaded.")
+            case _:
+                return None
+
+    def spoilt(self, fault: Fault | None, response: Response) -> Response:
+        """The response, sent in the fault's way."""
+        match fault:
+            case Fault.CUT:
+                return replace(response, cut=True)
+            case Fault.SLOW_BODY:
+                return replace(response, pause=self.pause)
+            case Fault.MALFORMED_JSON:
+                return replace(response, body=response.body[: len(response.body) // 2])
+            case _:
+                return response
+
+
+def spoil_replies(fault: Fault | None, replies: list[Reply]) -> list[Reply]:
+    """The choices that the fault makes of these."""
+    match fault:
+        case Fault.NO_CHOICES:
+            return []
+        case Fault.WRONG_CHOICES:
+            return replies[:-1] or replies * 2
+        case Fault.NULL_CONTENT:
+            return [replace(reply, text=None) for reply in replies]
+        case Fault.TRUNCATED:
+            return [Reply(_half(reply.text), "length", reply.chances) for reply in replies]
+        case Fault.REFUSAL:
+            return [Reply("I'm sorry, I can't help with that.", "content_filter") for _ in replies]
+        case _:
+            return replies
+
+
+def _half(text: str | None) -> str:
+    return (text or "")[: len(text or "") // 2]

@@ -1,0 +1,201 @@
+"""The server: its thread, its socket, and how a request is answered."""
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Self
+
+from benchmarks.openai_server._faults import Faults, spoil_replies
+from benchmarks.openai_server._http import (
+    Connection,
+    HttpRequest,
+    Response,
+    error_response,
+    json_response,
+)
+from benchmarks.openai_server._replies import critic
+from benchmarks.openai_server._wire import (
+    CHAT,
+    MODELS,
+    TEXT,
+    BadRequestError,
+    ChatRequest,
+    Reply,
+    ReplyFunction,
+    check,
+    completion,
+)
+
+_HOST = "127.0.0.1"
+_METHODS = {CHAT: "POST", TEXT: "POST", MODELS: "GET"}
+_PATIENCE = 10
+"""Seconds; what is asked of the server's thread takes milliseconds."""
+
+
+class OpenAIServer:
+    """An OpenAI-compatible server on this machine, in a thread, for as long as a `with` lasts.
+
+    Args:
+        reply: Makes one choice of an answer; called in the server's thread.
+        port: 0 takes a free one.
+        latency: Milliseconds before each answer.
+        max_choices: A limit to `n`, passed over in silence as some providers do; 1 ignores `n`.
+        faults: Which requests fail, and how.
+        record: Keep every request in `requests`.
+    """
+
+    def __init__(
+        self,
+        reply: ReplyFunction = critic,
+        *,
+        port: int = 0,
+        latency: float = 0.0,
+        max_choices: int | None = None,
+        faults: Faults | None = None,
+        record: bool = True,
+    ) -> None:
+        self._reply = reply
+        self._port = port
+        self._latency = latency / 1000
+        self._max_choices = max_choices
+        self._faults = faults or Faults()
+        self._record = record
+        self._fault_of_next = self._faults.in_order()
+        self._arrived = self._in_flight = self._most_in_flight = 0
+        self._requests: list[ChatRequest] = []
+        self._lock = threading.Lock()
+        self._connections: set[Connection] = set()
+        self._listener: asyncio.Server | None = None
+
+    @property
+    def url(self) -> str:
+        """The base URL for clients."""
+        return f"http://{_HOST}:{self._port}/v1"
+
+    @property
+    def port(self) -> int:
+        """The port that was taken."""
+        return self._port
+
+    @property
+    def requests(self) -> list[ChatRequest]:
+        """The requests so far, in order of arrival."""
+        with self._lock:
+            return list(self._requests)
+
+    @property
+    def most_in_flight(self) -> int:
+        """The most requests that were being answered at one time."""
+        return self._most_in_flight
+
+    def __enter__(self) -> Self:
+        self._bind()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self.up()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.down()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._socket.close()
+
+    def up(self) -> None:
+        """Accept connections."""
+        self._run(self._listen())
+
+    def down(self) -> None:
+        """Drop all connections and refuse new ones, until `up()`."""
+        self._run(self._refuse())
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
+
+    def _bind(self) -> None:
+        """Take the port. A socket that is bound and does not listen refuses connections."""
+        self._socket = socket.socket()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket.bind((_HOST, self._port))
+        self._port = self._socket.getsockname()[1]
+
+    async def _listen(self) -> None:
+        if self._listener is None:
+            self._listener = await asyncio.get_running_loop().create_server(
+                lambda: Connection(self._handle, self._connections),
+                sock=self._socket,
+                backlog=1024,
+            )
+
+    async def _refuse(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+            for connection in list(self._connections):
+                connection.abort()
+            # A listening socket cannot be told to stop: another keeps the port meanwhile.
+            self._bind()
+
+    def _handle(self, http: HttpRequest, connection: Connection) -> None:
+        self._in_flight += 1
+        self._most_in_flight = max(self._most_in_flight, self._in_flight)
+        response = self._respond(http)
+        if self._latency:
+            self._loop.call_later(self._latency, self._send, connection, response)
+        else:
+            self._send(connection, response)
+
+    def _send(self, connection: Connection, response: Response) -> None:
+        self._in_flight -= 1
+        connection.send(response)
+
+    def _respond(self, http: HttpRequest) -> Response:
+        try:
+            body = dict(json.loads(http.body or b"{}"))
+        except (ValueError, TypeError) as problem:
+            return error_response(400, f"the body is not a JSON object: {problem}")
+        request = ChatRequest(self._arrived, http.path, http.headers, body)
+        self._arrived += 1
+        if self._record:
+            with self._lock:
+                self._requests.append(request)
+        if http.path not in _METHODS:
+            return error_response(404, f"no such path: {http.path}")
+        if http.method != _METHODS[http.path]:
+            return error_response(405, f"{http.path} takes {_METHODS[http.path]}")
+        return _models() if http.path == MODELS else self._complete(request)
+
+    def _complete(self, request: ChatRequest) -> Response:
+        fault = next(self._fault_of_next)
+        if refusal := self._faults.refused(fault):
+            return refusal
+        try:
+            check(request)
+            replies = self._replies(request)
+        except BadRequestError as problem:
+            return error_response(400, str(problem))
+        except Exception as problem:
+            # Clients retry what is not a 4xx, and would hide a mistake in a reply function.
+            return error_response(400, f"the reply function failed: {problem!r}")
+        content = completion(request, spoil_replies(fault, replies))
+        return self._faults.spoilt(fault, json_response(200, content))
+
+    def _replies(self, request: ChatRequest) -> list[Reply]:
+        count = min(request.choices, self._max_choices or request.choices)
+        made = (self._reply(request, choice) for choice in range(count))
+        return [Reply(reply) if isinstance(reply, str) else reply for reply in made]
+
+
+def _models() -> Response:
+    model = {"id": "critic", "object": "model", "created": 0, "owned_by": "misstep"}
+    return json_response(200, {"object": "list", "data": [model]})

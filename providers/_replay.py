@@ -1,0 +1,139 @@
+"""The provider `replay/…`: recorded outputs, answered again by the id of the running sample."""
+
+from pathlib import Path
+
+from inspect_ai.log._samples import sample_active
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessage,
+    ChatMessageAssistant,
+    Content,
+    ContentReasoning,
+    ContentText,
+    GenerateConfig,
+    Model,
+    ModelAPI,
+    ModelCall,
+    ModelOutput,
+    ModelUsage,
+)
+from inspect_ai.tool import ToolChoice, ToolInfo
+
+from misstep.providers._asked import what_is_asked
+from misstep.providers._records import Answer, Recording, read_recording
+from misstep.registry import ModelError, from_start
+
+
+class ReplayAPI(ModelAPI):
+    """Recorded outputs as a model: `replay//path/to/outputs.jsonl`, or `replay/outputs.jsonl`."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - the signature of every provider
+        **model_args: object,
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, [], config)
+        if model_args:
+            raise ModelError(
+                f"Unknown model argument {next(iter(model_args))!r}: replay takes none."
+            )
+        self.recording = read_recording(from_start(model_name))
+
+    async def generate(
+        self,
+        input: list[ChatMessage],
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> ModelOutput | tuple[ModelOutput | Exception, ModelCall]:
+        """Answer with what was recorded for this sample, and for this vote and step.
+
+        The first `num_choices` texts answer the first epoch, the next ones the second: a vote over
+        epochs must not count one recorded answer again and again.
+        """
+        sample = sample_active()
+        if sample is None:
+            raise ModelError(
+                f"{self.recording.path}: recorded outputs answer the sample that is running, and "
+                "none is. Use replay/… as the model of an eval."
+            )
+        asked = what_is_asked()
+        n = config.num_choices or 1
+        answer = _find(self.recording, str(sample.sample.id), asked.step)
+        first = (sample.epoch - 1) * n + asked.vote
+        if first + n > len(answer.texts):
+            raise ModelError(
+                f"{self.recording.path}, line {answer.line}: id {str(sample.sample.id)!r} has "
+                f"{len(answer.texts)} texts, and {first + n} are needed "
+                f"(epoch {sample.epoch}, {n} asked for). Record more, or ask for fewer."
+            )
+        call = ModelCall.create(
+            {"id": str(sample.sample.id), "step": asked.step, "vote": first, "n": n},
+            {"line": answer.line},
+        )
+        return self._output(answer, first, n), call
+
+    def _output(self, answer: Answer, first: int, n: int) -> ModelOutput:
+        return ModelOutput(
+            model=self.model_name,
+            choices=[
+                ChatCompletionChoice(
+                    message=ChatMessageAssistant(
+                        content=_content(answer, i), model=self.model_name, source="generate"
+                    ),
+                    stop_reason=answer.stop_reason,
+                )
+                for i in range(first, first + n)
+            ],
+            # The record's usage is that of all its texts, so it counts with the first of them.
+            usage=answer.usage if first == 0 else ModelUsage(),
+        )
+
+
+def recorded_scores(source: Model | str | Path, id: str | int) -> list[float]:
+    """The recorded scores of a sample's steps.
+
+    Args:
+        source: A replay model, or the path of a file of recorded outputs.
+        id: The sample's id.
+
+    Raises:
+        ModelError: The model is not a replay one, or no scores are recorded for the id.
+    """
+    recording = _recording(source)
+    if str(id) not in recording.scores:
+        raise ModelError(f"{recording.path}: no record gives the 'scores' of id {str(id)!r}.")
+    return list(recording.scores[str(id)][1])
+
+
+def _recording(source: Model | str | Path) -> Recording:
+    if not isinstance(source, Model):
+        return read_recording(from_start(str(source)))
+    if not isinstance(source.api, ReplayAPI):
+        raise ModelError(f"{source} has no recorded scores: only replay/… models do.")
+    return source.api.recording
+
+
+def _find(recording: Recording, name: str, step: int | None) -> Answer:
+    if (answer := recording.answers.get((name, step))) is not None:
+        return answer
+    others = sorted(k for i, k in recording.answers if i == name and k is not None)
+    if (name, None) in recording.answers:
+        known = " (one record of it has no step)"
+    elif others:
+        known = f" (recorded steps: {', '.join(map(str, others))})"
+    elif name in recording.scores:
+        known = " (only its scores are recorded)"
+    else:
+        known = ""
+    asked = "" if step is None else f", step {step}"
+    raise ModelError(f"{recording.path}: nothing is recorded for id {name!r}{asked}{known}.")
+
+
+def _content(answer: Answer, i: int) -> str | list[Content]:
+    if answer.reasoning is None:
+        return answer.texts[i]
+    return [ContentReasoning(reasoning=answer.reasoning[i]), ContentText(text=answer.texts[i])]

