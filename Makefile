@@ -21,7 +21,7 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	@touch $@
 
 demo: setup
-	@$(BIN)/python -m misstep.cli.demo
+	@$(BIN)/misstep demo
 
 test: lint types unit
 

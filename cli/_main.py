@@ -6,6 +6,7 @@ from importlib.metadata import version
 import click
 
 from misstep.cli._data import data
+from misstep.cli._demo import demo
 from misstep.cli._list import list_evals
 from misstep.registry import MisstepError
 
@@ -21,6 +22,7 @@ def cli() -> None:
 
 cli.add_command(list_evals)
 cli.add_command(data)
+cli.add_command(demo)
 
 
 def main() -> None:
