@@ -23,7 +23,9 @@ def figures_table(results: EvalResults) -> Table:
     table.add_column("")
     for name in scorers:
         table.add_column(name, justify="right")
-    for name in SCORES:
+    names = next(iter(scorers.values()), {})
+    by_subset = [name for name in names if name.endswith("_f1_score")]
+    for name in (*SCORES, *by_subset):
         table.add_row(name, *(_with_interval(figures, name) for figures in scorers.values()))
     for name in SHARES:
         table.add_row(name, *(_percent(figures[name]) for figures in scorers.values()))

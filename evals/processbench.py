@@ -10,15 +10,12 @@ inspect eval misstep/processbench.sample --model openai/gpt-4o-mini
 from collections import Counter
 
 from inspect_ai import Task, task
-from inspect_ai.log import HeadlineMetric
 from inspect_ai.solver import Solver
 
 from misstep.loaders import first_error_dataset
-from misstep.registry import Tag, register_variants
-from misstep.scorers import FIRST_ERROR_VIEW, first_error, first_error_lenient, subset_column
+from misstep.registry import Tag, evals, register_variants
+from misstep.scorers import first_error_scoring
 from misstep.solvers import CriticOptions, Order, find_critic
-
-VERSION = 1
 
 
 @task
@@ -61,14 +58,8 @@ def processbench(
         dataset=dataset,
         solver=chosen.solver,
         config=chosen.config,
-        scorer=[
-            first_error(votes, weighted),
-            first_error_lenient(votes, weighted),
-            subset_column(),
-        ],
-        headline_metric=HeadlineMetric(scorer="first_error", metric="f1_score"),
-        viewer=FIRST_ERROR_VIEW,
-        version=VERSION,
+        version=evals()["processbench"].version,
+        **first_error_scoring(votes, weighted),
     )
 
 

@@ -3,6 +3,7 @@
 from misstep.loaders._fetch import fetch
 from misstep.loaders._first_error import check_file, first_error_dataset, load_rows
 from misstep.loaders._places import mirror
+from misstep.loaders._results import recorded_datasets
 from misstep.loaders._rows import BadRow, Row, check_rows
 from misstep.loaders._summary import Summary, summary_of
 
@@ -16,5 +17,6 @@ __all__ = [
     "first_error_dataset",
     "load_rows",
     "mirror",
+    "recorded_datasets",
     "summary_of",
 ]

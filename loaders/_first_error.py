@@ -48,7 +48,7 @@ def first_error_dataset(
     _warn_of_empty_sets(rows)
     name = source if source in sources() else PurePosixPath(source).name
     return MemoryDataset(
-        [_sample(row) for row in rows], name=f"{name}-{subset}" if subset else name
+        [sample_of(row) for row in rows], name=f"{name}-{subset}" if subset else name
     )
 
 
@@ -144,7 +144,8 @@ def _warn_of_empty_sets(rows: list[Row]) -> None:
             logger.warning("No row is %s: %s and f1_score are undefined (nan).", kind, name)
 
 
-def _sample(row: Row) -> Sample:
+def sample_of(row: Row) -> Sample:
+    """The sample of a row: the problem, its label, and the rest as metadata."""
     return Sample(
         id=row.id,
         input=row.problem,

@@ -11,7 +11,7 @@ from misstep.loaders._files import RawRow
 from misstep.registry import NO_ERROR
 
 
-def _whole_number(value: object) -> int:
+def whole_number(value: object) -> int:
     """An integral number or its text; nothing is rounded."""
     if isinstance(value, str):
         try:
@@ -40,7 +40,8 @@ def _step_list(value: object) -> object:
     return value
 
 
-def _id_text(value: object) -> object:
+def id_text(value: object) -> object:
+    """An integer id as text."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -52,10 +53,10 @@ class Row(BaseModel):
 
     model_config = ConfigDict(extra="allow", strict=True)
 
-    id: Annotated[NonEmpty, BeforeValidator(_id_text)]
+    id: Annotated[NonEmpty, BeforeValidator(id_text)]
     problem: NonEmpty
     steps: Annotated[list[str], BeforeValidator(_step_list), Field(min_length=1)]
-    label: Annotated[int, BeforeValidator(_whole_number)]
+    label: Annotated[int, BeforeValidator(whole_number)]
     subset: NonEmpty | None = None
     generator: str | None = None
 
@@ -105,7 +106,7 @@ def _check(number: int, content: object) -> tuple[Row | None, list[BadRow]]:
     except ValidationError as problem:
         name = content.get("id")
         return None, [
-            BadRow(number, None if name is None else str(name), *_explain(error))
+            BadRow(number, None if name is None else str(name), *explain(error))
             for error in problem.errors(include_url=False)
         ]
     last = len(row.steps) - 1
@@ -116,7 +117,7 @@ def _check(number: int, content: object) -> tuple[Row | None, list[BadRow]]:
     return None, [BadRow(number, row.id, "label", wanted)]
 
 
-def _explain(error: Any) -> tuple[str, str]:  # noqa: ANN401
+def explain(error: Any) -> tuple[str, str]:  # noqa: ANN401
     """The field and the problem, out of pydantic's account of it."""
     head, *rest = error["loc"]
     field = str(head) + "".join(f"[{part}]" for part in rest)

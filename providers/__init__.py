@@ -1,4 +1,7 @@
-"""Models that Inspect does not have: `embedded/…` in this process, `replay/…` of recorded outputs.
+"""Models that Inspect does not have.
+
+`embedded/…` runs in this process, `replay/…` answers from recorded outputs, `imported/…` names the
+model of a run made elsewhere.
 
 Imported at every start of Inspect, so what an embedded model needs is imported when one is made.
 """
@@ -6,9 +9,10 @@ Imported at every start of Inspect, so what an embedded model needs is imported 
 from inspect_ai.model import ModelAPI, modelapi
 
 from misstep.providers._asked import asking_for
+from misstep.providers._imported import ImportedAPI
 from misstep.providers._replay import ReplayAPI, recorded_scores
 
-__all__ = ["asking_for", "embedded", "recorded_scores", "replay"]
+__all__ = ["asking_for", "embedded", "imported", "recorded_scores", "replay"]
 
 
 @modelapi(name="embedded")
@@ -23,3 +27,9 @@ def embedded() -> type[ModelAPI]:
 def replay() -> type[ModelAPI]:
     """Recorded outputs, answered again by the id of the running sample."""
     return ReplayAPI
+
+
+@modelapi(name="imported")
+def imported() -> type[ModelAPI]:
+    """The model of a run made elsewhere, known by its results alone."""
+    return ImportedAPI

@@ -34,6 +34,8 @@ class Eval(Fact):
     """A benchmark: the base task of one file in `evals/`."""
 
     description: str
+    version: int = Field(gt=0)
+    """Counted up when a change makes new figures incomparable with old ones."""
     size: Size
     variants: dict[str, Variant] = Field(default_factory=dict)
 

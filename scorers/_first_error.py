@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
@@ -19,8 +20,11 @@ REASONS = {
     Unread.TRUNCATED: "truncated",
     Unread.REFUSED: "refusal",
     Unread.EMPTY: "no_response",
+    Unread.NOT_RECORDED: "not_recorded",
 }
 """Inspect's words for why a score is abnormal."""
+
+_UNREAD = "unread"
 
 UNREAD_TEXT = {
     Unread.NO_BOX: r"no \boxed{} in the reply",
@@ -28,6 +32,7 @@ UNREAD_TEXT = {
     Unread.TRUNCATED: "the reply was cut off for its length",
     Unread.REFUSED: "the model refused",
     Unread.EMPTY: "the reply is empty",
+    Unread.NOT_RECORDED: "the record ends before one is reached",
 }
 
 
@@ -65,7 +70,7 @@ def subset_column() -> Scorer:
 
 def _first_error(reading: Reading, asked: int, weighted: bool) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
-        votes = [read_vote(choice, reading, weighted) for choice in state.output.choices]
+        votes = _votes(state.output, reading, weighted)
         steps: list[str] = state.metadata["steps"]
         scored = score_votes(votes, int(target.text), len(steps), asked)
         # Quoted once a sample: the lenient score stands beside the strict one.
@@ -74,6 +79,25 @@ def _first_error(reading: Reading, asked: int, weighted: bool) -> Scorer:
         return scored
 
     return score
+
+
+def _votes(output: ModelOutput, reading: Reading, weighted: bool) -> list[Vote]:
+    if unread := (output.metadata or {}).get(_UNREAD):
+        return [Vote(Unread(unread), None)]
+    return [read_vote(choice, reading, weighted) for choice in output.choices]
+
+
+def unread_output(model: str, unread: Unread, text: str) -> ModelOutput:
+    """What a critic leaves when it comes to no verdict, and knows why.
+
+    Args:
+        model: The critic's model.
+        unread: Why.
+        text: The same for people to read.
+    """
+    output = ModelOutput.from_content(model, text)
+    output.metadata = {_UNREAD: unread.value}
+    return output
 
 
 def score_votes(votes: Sequence[Vote], label: Verdict, steps: int, asked: int = 1) -> Score:

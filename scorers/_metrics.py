@@ -23,6 +23,7 @@ from misstep.scorers._intervals import (
 from misstep.scorers._verdicts import Unread
 
 _hit = value_to_float()
+_NOT_UNPARSED = (None, Unread.TRUNCATED, Unread.NOT_RECORDED)
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def _set_figures(outcomes: list[Outcome], f1: Estimate) -> Iterator[tuple[str, f
     for name, estimate in scores.items():
         yield name, estimate.value
     cut = [float(outcome.unread == Unread.TRUNCATED) for outcome in outcomes]
-    unparsed = [float(outcome.unread not in (None, Unread.TRUNCATED)) for outcome in outcomes]
+    unparsed = [float(outcome.unread not in _NOT_UNPARSED) for outcome in outcomes]
     yield "unparsed", share(unparsed).value
     yield "truncated", share(cut).value
     yield "error_count", len(errors)

@@ -23,6 +23,7 @@ class Unread(StrEnum):
     TRUNCATED = "truncated"
     REFUSED = "refused"
     EMPTY = "empty"
+    NOT_RECORDED = "not_recorded"
 
 
 def read_verdict(text: str, reading: Reading) -> Verdict | Unread:

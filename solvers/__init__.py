@@ -4,10 +4,12 @@ from misstep.solvers._baselines import label_distribution, last_step, no_error, 
 from misstep.solvers._critics import CRITICS, Critic, CriticOptions, find_critic
 from misstep.solvers._critique import critique
 from misstep.solvers._prompts import critique_prompt, tagged
+from misstep.solvers._recorded import RECORDED, recorded
 from misstep.solvers._stepwise import Order, stepwise
 
 __all__ = [
     "CRITICS",
+    "RECORDED",
     "Critic",
     "CriticOptions",
     "Order",
@@ -17,6 +19,7 @@ __all__ = [
     "label_distribution",
     "last_step",
     "no_error",
+    "recorded",
     "stepwise",
     "tagged",
     "uniform",

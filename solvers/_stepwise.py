@@ -13,7 +13,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect
 
 from misstep.registry import NO_ERROR, Judge, UnknownNameError, find_judge
-from misstep.scorers import Unread
+from misstep.scorers import Unread, unread_output
 from misstep.solvers._asking import ask
 from misstep.solvers._prompts import fill
 from misstep.solvers._step_verdicts import StepVerdict, read_step
@@ -91,12 +91,8 @@ def _output(state: TaskState, verdicts: list[StepVerdict]) -> ModelOutput:
     model = str(state.model)
     for step, verdict in enumerate(verdicts):
         if isinstance(verdict.right, Unread):
-            cut = verdict.right is Unread.TRUNCATED
-            return ModelOutput.from_content(
-                model,
-                f"The verdict on step {step} could not be read ({verdict.right}).",
-                stop_reason="max_tokens" if cut else "stop",
-            )
+            text = f"The verdict on step {step} could not be read ({verdict.right})."
+            return unread_output(model, verdict.right, text)
         if not verdict.right:
             text = f"Step {step} is the first that was judged wrong: \\boxed{{{step}}}"
             return ModelOutput.from_content(model, text)

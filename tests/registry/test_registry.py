@@ -125,6 +125,7 @@ def test_a_variant_with_an_argument_that_the_task_lacks_is_refused(monkeypatch):
     entry = Eval.model_validate(
         {
             "description": "d",
+            "version": 1,
             "size": {"samples": 1, "prompt_tokens": 1, "completion_tokens": 1},
             "variants": {
                 "odd": {

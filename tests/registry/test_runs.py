@@ -12,7 +12,8 @@ from misstep.registry._read import read_yaml
 
 RUNS = Path(__file__).parents[2] / "registry" / "runs"
 RUN = "processbench-paper-maj8.yaml"
-OPTIONS = "-T source=sample --limit 1 --model openai-api/local/critic --display plain".split()
+MODEL = ["--model", "openai-api/local/critic"]
+OPTIONS = ["-T", "source=sample", "--limit", "1", *MODEL, "--display", "plain"]
 INSPECT = str(Path(sys.executable).parent / "inspect")
 
 

@@ -1,0 +1,36 @@
+"""How every first-error task is scored and shown."""
+
+from typing import TypedDict
+
+from inspect_ai.log import HeadlineMetric
+from inspect_ai.scorer import Scorer
+from inspect_ai.viewer import ViewerConfig
+
+from misstep.scorers._first_error import first_error, first_error_lenient, subset_column
+from misstep.scorers._view import FIRST_ERROR_VIEW
+
+
+class Scoring(TypedDict):
+    """Arguments of a Task."""
+
+    scorer: list[Scorer]
+    headline_metric: HeadlineMetric
+    viewer: ViewerConfig
+
+
+def first_error_scoring(votes: int = 1, weighted: bool = False) -> Scoring:
+    """Strict and lenient scores, the subset as a column, F1 as the headline.
+
+    Args:
+        votes: How many votes were asked for.
+        weighted: Let votes weigh as much as the model was sure of them.
+    """
+    return Scoring(
+        scorer=[
+            first_error(votes, weighted),
+            first_error_lenient(votes, weighted),
+            subset_column(),
+        ],
+        headline_metric=HeadlineMetric(scorer="first_error", metric="f1_score"),
+        viewer=FIRST_ERROR_VIEW,
+    )

@@ -1,0 +1,57 @@
+"""The critic that repeats what a run made elsewhere said."""
+
+from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from misstep.registry import NO_ERROR
+from misstep.scorers import Unread, unread_output
+
+RECORDED = "recorded"
+"""Where a sample's metadata holds the record: `critiques`, `scores` or a `prediction`."""
+
+
+@solver
+def recorded(threshold: float = 0.5) -> Solver:
+    """Leave the recorded verdict: of critiques, of step scores, or the bare prediction.
+
+    Args:
+        threshold: A step that scores less than this is wrong.
+    """
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        record = state.metadata[RECORDED]
+        model = str(state.model)
+        if critiques := record.get("critiques"):
+            state.output = ModelOutput(model=model, choices=[_choice(text) for text in critiques])
+            # The texts stand in the output: kept twice, they would double the log.
+            state.metadata[RECORDED] = {k: v for k, v in record.items() if k != "critiques"}
+        elif (scores := record.get("scores")) is not None:
+            state.output = below(model, scores, len(state.metadata["steps"]), threshold)
+        elif (prediction := record.get("prediction")) is not None:
+            state.output = ModelOutput.from_content(model, f"\\boxed{{{prediction}}}")
+        else:
+            state.output = unread_output(model, Unread.EMPTY, "No prediction is recorded.")
+        return state
+
+    return solve
+
+
+def below(model: str, scores: list[float], steps: int, threshold: float) -> ModelOutput:
+    """The first step under the threshold, as a critic would write it.
+
+    Scores may end early. If none of them is under the threshold, what comes later is not known,
+    and the verdict is neither a step nor that there is no error.
+    """
+    for step, score in enumerate(scores):
+        if score < threshold:
+            text = f"Step {step} scores {score:.4g}, less than {threshold}: \\boxed{{{step}}}"
+            return ModelOutput.from_content(model, text)
+    if len(scores) < steps:
+        text = f"None of the {len(scores)} recorded scores of {steps} steps is under {threshold}."
+        return unread_output(model, Unread.NOT_RECORDED, text)
+    text = f"No step scores less than {threshold}: \\boxed{{{NO_ERROR}}}"
+    return ModelOutput.from_content(model, text)
+
+
+def _choice(text: str) -> ChatCompletionChoice:
+    return ChatCompletionChoice(message=ChatMessageAssistant(content=text), stop_reason="stop")

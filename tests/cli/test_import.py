@@ -1,0 +1,129 @@
+"""Results of runs made elsewhere, imported and scored."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from inspect_ai.log import list_eval_logs, read_eval_log
+
+from misstep.cli._main import cli
+from misstep.registry import MisstepError
+from tests.evals.conftest import figures
+
+
+def run_import(folder, *arguments):
+    result = CliRunner().invoke(
+        cli, ["import", *map(str, arguments), "--log-dir", str(folder)], terminal_width=200
+    )
+    if isinstance(result.exception, MisstepError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    logs = [read_eval_log(info) for info in list_eval_logs(str(folder))]
+    return {log.eval.model: log for log in logs}, result.output
+
+
+# What the scores give at the threshold 0.5 on their 250 ids each: gsm8k, math.
+KNOWN = {
+    "Qwen2.5-Math-7B-PRM800K": (66.8, 61.9),
+    "Llama3.1-8B-PRM-Mistral-Data": (47.0, 30.3),
+    "Qwen2.5-72B-Instruct": (70.8, 65.6),
+    "Llama-3.1-70B-Instruct": (71.7, 38.7),
+}
+
+
+def test_recorded_step_scores_give_their_known_f1(real_data, tmp_path):
+    logs, _ = run_import(tmp_path, real_data / "recorded" / "processbench_step_scores.jsonl")
+    assert set(logs) == {f"imported/{model}" for model in KNOWN}
+    for model, (gsm8k, math) in KNOWN.items():
+        got = figures(logs[f"imported/{model}"])
+        assert got["total_count"] == 500
+        assert 100 * got["gsm8k_f1_score"] == pytest.approx(gsm8k, abs=0.1)
+        assert 100 * got["math_f1_score"] == pytest.approx(math, abs=0.1)
+
+
+def write(path, rows):
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+def row(id, label, critiques, prediction):
+    return {
+        "id": id,
+        "problem": "p",
+        "steps": ["a", "b", "c"],
+        "label": label,
+        "generated_critique": critiques,
+        "prediction": prediction,
+        "match": prediction == label,
+    }
+
+
+def test_processbenchs_own_files_with_votes(tmp_path):
+    boxes = [r"\boxed{1}", r"\boxed{0}", r"\boxed{1}"]
+    error = write(tmp_path / "math_error.jsonl", [row("e", 1, boxes, 1)])
+    correct = write(
+        tmp_path / "math_correct.jsonl",
+        [row("c", -1, [r"\boxed{-1}"] * 3, -1), row("d", -1, ["?", "?", "?"], None)],
+    )
+    logs, output = run_import(tmp_path / "logs", error, correct, "--model", "critic-7b")
+    log = logs["imported/critic-7b"]
+    got = figures(log)
+    assert (got["math_error_accuracy"], got["math_correct_accuracy"]) == (1.0, 0.5)
+    assert (got["votes_drawn"], got["unparsed"]) == (3, pytest.approx(1 / 3))
+    sample = next(sample for sample in log.samples if sample.id == "e")
+    assert [choice.message.text for choice in sample.output.choices] == boxes
+    assert "critiques" not in sample.metadata["recorded"]
+    assert "differ" not in output
+    assert log.eval.task == "misstep/processbench"
+    assert log.eval.task_version == 1
+
+
+def test_a_recorded_prediction_that_its_critique_does_not_give_is_told(tmp_path):
+    file = write(tmp_path / "x_error.jsonl", [row("e", 1, r"\boxed{2}", 1)])
+    _, output = run_import(tmp_path / "logs", file)
+    assert "1 predictions differ from the recorded ones: e" in output
+
+
+def test_plain_predictions(tmp_path, own_file):
+    path = tmp_path / "predictions.csv"
+    path.write_text("id,prediction\na,0\nb,2\nc,\n", encoding="utf-8")
+    logs, _ = run_import(tmp_path / "logs", path, "--source", own_file, "--model", "m")
+    answers = {s.id: s.scores["first_error"].answer for s in logs["imported/m"].samples}
+    assert answers == {"a": "0", "b": "2", "c": None}
+    assert figures(logs["imported/m"])["unparsed"] == pytest.approx(1 / 3)
+
+
+def test_scores_that_end_early_are_no_verdict(tmp_path, own_file):
+    rows = [
+        {"id": "a", "scores": [0.4]},
+        {"id": "b", "scores": [0.9, 0.5]},
+        {"id": "c", "scores": [0.9]},
+    ]
+    file = write(tmp_path / "scores.jsonl", rows)
+    logs, _ = run_import(tmp_path / "logs", file, "--source", own_file)
+    log = logs["imported/unnamed"]
+    answers = {s.id: s.scores["first_error"].answer for s in log.samples}
+    assert answers == {"a": "0", "b": "-1", "c": None}
+    [unread] = [s for s in log.samples if s.id == "c"]
+    assert unread.scores["first_error"].metadata["unread"] == "not_recorded"
+    assert (figures(log)["unparsed"], figures(log)["error_accuracy"]) == (0.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([{"id": "z", "prediction": 1}], "the id 'z' is not among the rows of"),
+        ([{"id": "a", "prediction": 1}] * 2, "recorded twice"),
+        ([{"id": "a", "scores": [1, 1, 1]}], "3 scores for the 1 steps"),
+        ([{"id": "a", "scores": [float("nan")]}], r"scores\[0\]"),
+        ([{"id": "a", "prediction": "x"}], "prediction: expected a whole number"),
+        ([{"prediction": 1}], "id: missing"),
+        ([7], "not an object"),
+        ([], "hold no results"),
+    ],
+)
+def test_a_bad_record_is_named(tmp_path, own_file, rows, says):
+    file = write(tmp_path / "bad.jsonl", rows)
+    with pytest.raises(MisstepError, match=says):
+        run_import(tmp_path / "logs", file, "--source", own_file)
+    assert not (tmp_path / "logs").exists()
