@@ -41,7 +41,7 @@ linked:
 	@for room in $(ROOMS); do ln -sfn ../../../$$room build/types/misstep/$$room; done
 
 unit: setup
-	$(BIN)/pytest --cov=loaders --cov=solvers --cov=scorers --cov=registry --cov-fail-under=90
+	$(BIN)/pytest -n auto --dist loadfile --cov=loaders --cov=solvers --cov=scorers --cov=registry --cov-fail-under=90
 
 bench: setup
 	$(BIN)/python -m benchmarks
