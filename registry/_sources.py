@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from misstep.registry._errors import UnknownNameError
-from misstep.registry._read import Fact, read_facts
+from misstep.registry._read import Fact, find_fact, read_facts
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
@@ -55,12 +54,5 @@ def sources() -> dict[str, Source]:
 
 
 def find_source(name: str) -> Source:
-    """The source of that name.
-
-    Raises:
-        UnknownNameError: There is none; the message lists the close ones.
-    """
-    known = sources()
-    if name not in known:
-        raise UnknownNameError("source", name, known)
-    return known[name]
+    """The source of that name, or an error that lists the close ones."""
+    return find_fact("source", name, sources())
