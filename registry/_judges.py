@@ -31,6 +31,11 @@ class Judge(Fact):
         return self
 
 
+def judges() -> dict[str, Judge]:
+    """All styles of judging by name."""
+    return read_facts("judges.yaml", Judge)
+
+
 def find_judge(name: str) -> Judge:
     """The style of judging of that name, or an error that lists the close ones."""
-    return find_fact("style of judging", name, read_facts("judges.yaml", Judge))
+    return find_fact("style of judging", name, judges())
