@@ -1,5 +1,6 @@
 """Where rows come from, and how they become samples."""
 
+from misstep.loaders._error_sections import error_sections_dataset
 from misstep.loaders._fetch import fetch
 from misstep.loaders._first_error import check_file, first_error_dataset, load_rows
 from misstep.loaders._places import mirror
@@ -13,6 +14,7 @@ __all__ = [
     "Summary",
     "check_file",
     "check_rows",
+    "error_sections_dataset",
     "fetch",
     "first_error_dataset",
     "load_rows",

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 from inspect_ai.dataset import MemoryDataset, Sample
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from misstep.loaders._fields import id_text, whole_number
 from misstep.loaders._files import parse_rows, read_file
 from misstep.loaders._first_error import load_rows, sample_of
-from misstep.loaders._rows import Row, explain, id_text, whole_number
+from misstep.loaders._rows import Row, explain
 from misstep.registry import DataError
 
 RECORDED = "recorded"

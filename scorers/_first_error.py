@@ -74,7 +74,7 @@ def _first_error(reading: Reading, asked: int, weighted: bool) -> Scorer:
         steps: list[str] = state.metadata["steps"]
         scored = score_votes(votes, int(target.text), len(steps), asked)
         # Quoted once a sample: the lenient score stands beside the strict one.
-        if reading == "strict" and state.metadata["has_error"]:
+        if reading == "strict" and 0 <= int(target.text) < len(steps):
             scored.explanation = f"{scored.explanation}\n\n{_fenced(steps[int(target.text)])}"
         return scored
 
