@@ -7,16 +7,10 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from misstep.loaders._fields import NonEmpty, printed_list, whole_number
-from misstep.registry import NO_ERROR
+from misstep.registry import GOLD_SECTIONS, NO_ERROR, PUBLISHED_GOLD_SECTIONS
 
 PROBLEMS = "annotation_problems"
 """Where a sample's metadata tells which annotations do not fit the row's sections."""
-
-GOLD = "gold_sections"
-"""Where it has the erroneous sections, from 1: those with an error and the unuseful ones."""
-
-PUBLISHED_GOLD = "gold_sections_published"
-"""The same as annotated, where that differs: the published script takes any number."""
 
 _KEPT = ("task_l1", "task_l2", "origin", "error_type", "level", "model", "answer", "final_correct")
 """What goes to the metadata as it is. The texts would make the log some three times as large."""
@@ -86,8 +80,8 @@ def first_error_row(content: dict[str, Any]) -> dict[str, Any]:
         **{name: content[name] for name in _KEPT if name in content},
         "error_sections": sorted(set(errors)),
         "unuseful_sections": sorted(set(unuseful)),
-        GOLD: gold,
-        **({PUBLISHED_GOLD: annotated} if annotated != gold else {}),
+        GOLD_SECTIONS: gold,
+        **({PUBLISHED_GOLD_SECTIONS: annotated} if annotated != gold else {}),
         "section_count": len(steps),
         "characters": len(row.question) + sum(map(len, steps)),
         **({PROBLEMS: problems} if problems else {}),

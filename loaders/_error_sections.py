@@ -2,7 +2,6 @@
 
 from inspect_ai.dataset import MemoryDataset, Sample
 
-from misstep.loaders._deltabench import GOLD
 from misstep.loaders._first_error import (
     dataset_name,
     load_rows,
@@ -10,7 +9,7 @@ from misstep.loaders._first_error import (
     warned_of_misfits,
 )
 from misstep.loaders._rows import Row
-from misstep.registry import DataError
+from misstep.registry import GOLD_SECTIONS, DataError
 
 
 def error_sections_dataset(
@@ -36,11 +35,11 @@ def error_sections_dataset(
 
 
 def _sample(row: Row, source: str) -> Sample:
-    if GOLD not in row.extra:
+    if GOLD_SECTIONS not in row.extra:
         raise DataError(
             f"{source}: the row {row.id!r} names a first error alone. All erroneous sections are "
             "wanted: question, sections and reason_error_section_numbers, as DeltaBench has them."
         )
     sample = sample_of(row)
-    sample.target = ", ".join(map(str, row.extra[GOLD])) or "none"
+    sample.target = ", ".join(map(str, row.extra[GOLD_SECTIONS])) or "none"
     return sample

@@ -69,9 +69,7 @@ def check_pin(content: bytes, file: SourceFile, where: str, accept: str | None =
     )
 
 
-def find_file(
-    name: str, source: Source, file: SourceFile, accept: str | None = None
-) -> Path:
+def find_file(name: str, source: Source, file: SourceFile, accept: str | None = None) -> Path:
     """The path of a source's file on this machine, downloaded where needed."""
     if source.home == "package":
         return Path(str(files("misstep.loaders"))) / file.path

@@ -63,6 +63,9 @@ async def _round(
     """
     output = await ask(state, generate, messages, first, num_choices=None if count == 1 else count)
     output.choices = output.choices[:count]
+    if output.choices and output.choices[0].stop_reason == "model_length":
+        # The prompt is too long for the model, and would be as long the next time.
+        output.choices = [output.choices[0]] * count
     came = len(output.choices)
     outputs = [output]
     if came < count:
