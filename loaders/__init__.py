@@ -7,6 +7,7 @@ from misstep.loaders._places import mirror
 from misstep.loaders._results import recorded_datasets
 from misstep.loaders._rows import BadRow, Row, check_rows
 from misstep.loaders._summary import Summary, summary_of
+from misstep.loaders._writing import write_files
 
 __all__ = [
     "BadRow",
@@ -21,4 +22,5 @@ __all__ = [
     "mirror",
     "recorded_datasets",
     "summary_of",
+    "write_files",
 ]

@@ -106,9 +106,10 @@ def section_texts(row: DeltaRow) -> list[str]:
     texts = [text for text in own if isinstance(text, str)]
     if texts and len(texts) == len(sections):
         return texts
-    if row.sections_content:
-        return _split(row.sections_content, len(sections) or None)
-    return _by_paragraphs(row.long_cot or "", sections)
+    joined = _split(row.sections_content or "", len(sections) or None)
+    if len(joined) == (len(sections) or len(joined)):
+        return joined
+    return _by_paragraphs(row.long_cot or "", sections) or joined
 
 
 def _split(joined: str, count: int | None) -> list[str]:
@@ -128,7 +129,7 @@ def _split(joined: str, count: int | None) -> list[str]:
         starts.append(found.span())
         place = found.end()
     ends = [start for start, _ in starts[1:]] + [len(joined)]
-    return [joined[a:b].strip("\n") for (_, a), b in zip(starts, ends, strict=True)]
+    return [joined[a:b].strip("\n") for (_, a), b in zip(starts, ends, strict=False)]
 
 
 def _by_paragraphs(text: str, sections: list[dict[str, Any]]) -> list[str]:

@@ -4,8 +4,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from misstep.registry._errors import UnknownNameError
-from misstep.registry._read import Fact, read_facts
+from misstep.registry._read import Fact, find_fact, read_facts
 
 PROBLEM = "{problem}"
 SOLUTION = "{tagged_response}"
@@ -45,7 +44,4 @@ def find_domain(name: str) -> Domain:
     Raises:
         UnknownNameError: There is none; the message lists the close ones.
     """
-    known = domains()
-    if name not in known:
-        raise UnknownNameError("domain", name, known)
-    return known[name]
+    return find_fact("domain", name, domains())

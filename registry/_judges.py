@@ -4,8 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from misstep.registry._errors import UnknownNameError
-from misstep.registry._read import Fact, read_facts
+from misstep.registry._read import Fact, find_fact, read_facts
 
 
 class Judge(Fact):
@@ -38,7 +37,4 @@ def find_judge(name: str) -> Judge:
     Raises:
         UnknownNameError: There is none; the message lists the close ones.
     """
-    known: dict[str, Judge] = read_facts("judges.yaml", Judge)
-    if name not in known:
-        raise UnknownNameError("style of judging", name, known)
-    return known[name]
+    return find_fact("style of judging", name, read_facts("judges.yaml", Judge))

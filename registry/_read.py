@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from misstep.registry._errors import RegistryError, did_you_mean
+from misstep.registry._errors import RegistryError, UnknownNameError, did_you_mean
 
 FOLDER = Path(__file__).parent
 _Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -61,6 +61,22 @@ def read_facts(file: str, entry: type[T], folder: Path = FOLDER) -> dict[str, T]
     except ValidationError as problem:
         lines = [_explain(error, entry) for error in problem.errors(include_url=False)]
         raise RegistryError(f"{folder / file}:\n" + "\n".join(f"  {x}" for x in lines)) from None
+
+
+def find_fact(kind: str, name: str, known: dict[str, T]) -> T:
+    """The entry of that name.
+
+    Args:
+        kind: What the entries are, for the message.
+        name: The name.
+        known: All entries.
+
+    Raises:
+        UnknownNameError: There is none; the message lists the close ones.
+    """
+    if name not in known:
+        raise UnknownNameError(kind, name, known)
+    return known[name]
 
 
 def read_yaml(path: Path) -> Any:  # noqa: ANN401

@@ -3,8 +3,7 @@
 from pydantic import Field, field_validator
 
 from misstep.registry._domains import PROBLEM
-from misstep.registry._errors import UnknownNameError
-from misstep.registry._read import Fact, read_facts
+from misstep.registry._read import Fact, find_fact, read_facts
 
 SECTIONS = "{sections}"
 ANSWER = "{answer}"
@@ -37,7 +36,4 @@ def find_sections_prompt(name: str = "deltabench") -> SectionsPrompt:
     Raises:
         UnknownNameError: There is none; the message lists the close ones.
     """
-    known: dict[str, SectionsPrompt] = read_facts("sections.yaml", SectionsPrompt)
-    if name not in known:
-        raise UnknownNameError("sections prompt", name, known)
-    return known[name]
+    return find_fact("sections prompt", name, read_facts("sections.yaml", SectionsPrompt))

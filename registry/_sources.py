@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from misstep.registry._errors import UnknownNameError
-from misstep.registry._read import Fact, read_facts
+from misstep.registry._read import Fact, find_fact, read_facts
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
@@ -78,7 +77,4 @@ def find_source(name: str) -> Source:
     Raises:
         UnknownNameError: There is none; the message lists the close ones.
     """
-    known = sources()
-    if name not in known:
-        raise UnknownNameError("source", name, known)
-    return known[name]
+    return find_fact("source", name, sources())

@@ -20,7 +20,7 @@ from misstep.scorers._section_replies import (
 )
 from misstep.scorers._sections import error_sections, error_sections_published
 from misstep.scorers._verdicts import READINGS, Reading, Unread, Verdict, read_verdict
-from misstep.scorers._votes import Tally, Vote, read_vote, tally
+from misstep.scorers._votes import Tally, Vote, read_vote, reasoning_of, tally
 
 __all__ = [
     "READINGS",
@@ -44,6 +44,7 @@ __all__ = [
     "read_structured",
     "read_verdict",
     "read_vote",
+    "reasoning_of",
     "score_votes",
     "section_metrics",
     "tally",

@@ -97,21 +97,26 @@ _LONGEST_RANGE = 1000
 
 def _strict(text: str) -> Flagged | Unread:
     markers = list(_STRICT_MARKER.finditer(text))
-    says = _says_error(text[: markers[0].start()] if markers else text)
-    if says is None and not markers:
+    conclusion = _conclusion(text[: markers[0].start()] if markers else text)
+    if conclusion is None:
+        # Who names sections without a conclusion has come to one.
+        conclusion = "yes" if markers else "unclear"
+    if conclusion == "unclear":
         return Unread.NO_CONCLUSION
-    if says is False:
+    if conclusion == "no":
         return Flagged(())
     named = [_numbers_at(text, marker.end()) for marker in markers]
     sections = _distinct([number for numbers in named for number in numbers])
     return Flagged(sections, named.count([])) if sections else Unread.NO_SECTION
 
 
-def _says_error(head: str) -> bool | None:
-    """Whether there is an error, by the first yes or no after the last "Conclusion:"."""
+def _conclusion(head: str) -> Literal["yes", "no", "unclear"] | None:
+    """The first yes or no after the last "Conclusion:", or at the very start; None for neither."""
     conclusions = list(_CONCLUSION.finditer(head))
     word = _YES_NO.search(head, conclusions[-1].end()) if conclusions else _STARTS.match(head)
-    return None if word is None else word[1].lower() == "yes"
+    if word is None:
+        return "unclear" if conclusions else None
+    return "yes" if word[1].lower() == "yes" else "no"
 
 
 def _numbers_at(text: str, place: int) -> list[int]:
