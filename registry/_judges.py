@@ -37,4 +37,5 @@ def find_judge(name: str) -> Judge:
     Raises:
         UnknownNameError: There is none; the message lists the close ones.
     """
-    return find_fact("style of judging", name, read_facts("judges.yaml", Judge))
+    known: dict[str, Judge] = read_facts("judges.yaml", Judge)
+    return find_fact("style of judging", name, known)

@@ -36,4 +36,5 @@ def find_sections_prompt(name: str = "deltabench") -> SectionsPrompt:
     Raises:
         UnknownNameError: There is none; the message lists the close ones.
     """
-    return find_fact("sections prompt", name, read_facts("sections.yaml", SectionsPrompt))
+    known: dict[str, SectionsPrompt] = read_facts("sections.yaml", SectionsPrompt)
+    return find_fact("sections prompt", name, known)

@@ -78,7 +78,8 @@ def _figures(outcomes: list[SectionsOutcome]) -> Iterator[tuple[str, float]]:
     for subset in subsets:
         members = [outcome for outcome in outcomes if outcome.subset == subset]
         for name, value in _set_figures(members):
-            yield f"{subset}_{name}", value
+            if name != "stderr":
+                yield f"{subset}_{name}", value
 
 
 def _set_figures(outcomes: Sequence[SectionsOutcome]) -> Iterator[tuple[str, float]]:

@@ -1,6 +1,8 @@
 """All erroneous sections, against a real server and by baselines."""
 
 import json
+from random import Random
+from zlib import crc32
 
 import pytest
 from inspect_ai import eval as run_task
@@ -10,6 +12,7 @@ from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.registry import MisstepError, UnknownNameError
 from tests.deltabench_rows import delta_row
 from tests.evals.conftest import figures
+from tests.scorers.test_sections import published_sections
 
 TEXTS = tuple(f"Text {i}." for i in range(1, 7))
 GOLD = {"s-0": ([2], [4]), "s-1": ([5, 3], []), "s-2": ([1], [])}
@@ -54,6 +57,67 @@ def test_one_critique_at_the_published_settings(serve, rows):
     assert (published["precision_micro"], published["unparsed"]) == (1.0, 0.0)
     assert log.results.headline.metric == "f1_macro"
     assert {s.id: s.target for s in log.samples} == {"s-0": "2, 4", "s-1": "3, 5", "s-2": "1"}
+
+
+def scripted(request, choice):
+    """A critic that flags some sections or none, and now and then is odd or silent."""
+    draw = Random(crc32(request.text.encode()))
+    odd = ["", "Who knows.", "Conclusion: yesterday\nError Section Number: 2", "Conclusion: no"]
+    if draw.random() < 0.3:
+        return draw.choice(odd)
+    numbers = [draw.choice([*range(1, 9), "3, 4", "none"]) for _ in range(draw.randrange(1, 5))]
+    return "Conclusion: yes\n" + "\n".join(
+        f"Error Section Number: {number}\nExplanation: 7" for number in numbers
+    )
+
+
+def published_run(contents, said):
+    """The published script's figures, written again: what it cannot score has none."""
+    rows = []
+    for content in contents:
+        critic = said[content["question"]]
+        gold = {
+            *content["reason_error_section_numbers"],
+            *content["reason_unuseful_section_numbers"],
+        }
+        if not critic or not gold:
+            continue
+        flagged = {x for x in published_sections(critic) if x <= max(gold)}
+        tp, fp, fn = len(flagged & gold), len(flagged - gold), len(gold - flagged)
+        p, r = (tp / n if n else 0 for n in (tp + fp, tp + fn))
+        rows.append((p, r, 2 * p * r / (p + r) if p + r else 0, tp, fp, fn))
+    p, r, f1, tp, fp, fn = (sum(column) for column in zip(*rows, strict=True))
+    mp, mr = tp / (tp + fp), tp / (tp + fn)
+    macro = (p / len(rows), r / len(rows), f1 / len(rows))
+    return (*macro, mp, mr, 2 * mp * mr / (mp + mr)), len(rows)
+
+
+def test_published_figures_are_those_of_the_published_script(serve, tmp_path):
+    draw = Random(5)
+    contents = [
+        delta_row(
+            f"s-{i}",
+            TEXTS,
+            draw.sample(range(1, 7), draw.randrange(4)),
+            draw.sample(range(1, 7), draw.randrange(2)),
+            question=f"Question {i}?",
+        )
+        for i in range(60)
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, contents)), encoding="utf-8")
+    log, server = serve(deltabench_sections(source=str(path)), scripted)
+    said = {}
+    for request in server.requests:
+        question = request.text.split("[Problem]\n\n")[1].split("\n")[0]
+        said[question] = scripted(request, 0)
+    expected, counted = published_run(contents, said)
+    got = figures(log, "error_sections_published")
+    names = [f"{x}_{kind}" for kind in ("macro", "micro") for x in ("precision", "recall", "f1")]
+    assert [got[name] for name in names] == pytest.approx(list(expected), abs=1e-12)
+    assert 0 < counted < 60
+    assert got["left_out"] == pytest.approx(1 - counted / 60)
+    assert figures(log, "error_sections")["left_out"] == 0.0
 
 
 def test_a_structured_reply_is_asked_for_by_schema_and_read(serve, rows):
