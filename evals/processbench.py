@@ -7,15 +7,12 @@ inspect eval evals/processbench.py -T critic=stepwise -T style=plain --model ope
 inspect eval misstep/processbench.sample --model openai/gpt-4o-mini
 """
 
-from collections import Counter
-
 from inspect_ai import Task, task
 from inspect_ai.solver import Solver
 
 from misstep.loaders import first_error_dataset
 from misstep.registry import Tag, evals, register_variants
-from misstep.scorers import first_error_scoring
-from misstep.solvers import CriticOptions, Order, find_critic
+from misstep.solvers import CriticOptions, Order, first_error_task
 
 
 @task
@@ -51,15 +48,10 @@ def processbench(
         accept: The sha256 of a changed copy of a registered source, to run on it on purpose.
     """
     dataset = first_error_dataset(source, subset, exclude_label_errors, accept)
-    labels = Counter(str(sample.target) for sample in dataset)
-    options = CriticOptions(domain, tag, votes, adaptive, weighted, style, order, labels)
-    chosen = find_critic(critic, options)
+    options = CriticOptions(domain, tag, votes, adaptive, weighted, style, order)
     return Task(
-        dataset=dataset,
-        solver=chosen.solver,
-        config=chosen.config,
         version=evals()["processbench"].version,
-        **first_error_scoring(votes, weighted),
+        **first_error_task(dataset, critic, options),
     )
 
 

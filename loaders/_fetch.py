@@ -1,11 +1,10 @@
-"""Getting a source's files from the Hugging Face hub, and saving them in the offline mirror."""
+"""Getting a source's files from its home, and saving them in the offline mirror."""
 
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from misstep.loaders._places import check_pin, find_file, mirror
+from misstep.loaders._places import MIRROR_VARIABLE, check_pin, find_file, mirror
+from misstep.loaders._writing import write_files
 from misstep.registry import DataError, find_source
 
 
@@ -27,20 +26,5 @@ def fetch(name: str) -> Iterator[Path]:
         content = found.read_bytes()
         check_pin(content, file, str(found))
         if found != target:
-            _save(content, target)
+            write_files({target: content}, f"Set {MIRROR_VARIABLE} to a folder that can.")
         yield target
-
-
-def _save(content: bytes, target: Path) -> None:
-    """Write a file whole or not at all."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as stream:
-            stream.write(content)
-        os.chmod(stream.name, 0o644)
-        os.replace(stream.name, target)
-    except OSError as problem:
-        raise DataError(
-            f"{target}: cannot be written ({problem.strerror}). "
-            "Set MISSTEP_DATA to a folder that can."
-        ) from None

@@ -1,11 +1,13 @@
 """First-error rows as Inspect samples."""
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from inspect_ai.dataset import MemoryDataset, Sample
 
+from misstep.loaders._deltabench import PROBLEMS
 from misstep.loaders._files import parse_rows, read_file, suffix
 from misstep.loaders._places import read_source_file
 from misstep.loaders._rows import BadRow, Row, check_rows
@@ -29,6 +31,7 @@ def first_error_dataset(
     subset: str | None = None,
     exclude_label_errors: bool = False,
     accept: str | None = None,
+    exclude_misfits: bool = False,
 ) -> MemoryDataset:
     """Load rows as samples: the problem as input, the label as target, the steps as metadata.
 
@@ -37,19 +40,37 @@ def first_error_dataset(
         subset: Only the rows of this subset.
         exclude_label_errors: Leave out the rows whose labels are reported to be wrong.
         accept: The sha256 of a file to accept in place of a registered source's pinned one.
+        exclude_misfits: Leave out the rows whose annotations do not fit their sections.
 
     Raises:
         DataError: Rows that are missing, changed or malformed.
         UnknownNameError: An unknown source or subset.
     """
-    rows = load_rows(source, subset, accept)
+    rows = warned_of_misfits(load_rows(source, subset, accept), exclude_misfits)
     if exclude_label_errors:
         rows = _without_label_errors(source, rows)
     _warn_of_empty_sets(rows)
+    return MemoryDataset([sample_of(row) for row in rows], name=dataset_name(source, subset))
+
+
+def dataset_name(source: str, subset: str | None) -> str:
+    """What the log calls the data."""
     name = source if source in sources() else PurePosixPath(source).name
-    return MemoryDataset(
-        [sample_of(row) for row in rows], name=f"{name}-{subset}" if subset else name
-    )
+    return f"{name}-{subset}" if subset else name
+
+
+def warned_of_misfits(rows: list[Row], exclude: bool) -> list[Row]:
+    """The rows, or those whose annotations fit; a warning tells how many do not."""
+    misfits = [row.id for row in rows if row.extra.get(PROBLEMS)]
+    if misfits:
+        logger.warning(
+            "The annotations of %d of %d rows do not fit their sections (%s): %s.",
+            len(misfits),
+            len(rows),
+            ", ".join(misfits[:SHOWN]) + (", …" if len(misfits) > SHOWN else ""),
+            "left out" if exclude else f"kept, and flagged as {PROBLEMS} in their metadata",
+        )
+    return [row for row in rows if not (exclude and row.extra.get(PROBLEMS))]
 
 
 def load_rows(source: str, subset: str | None = None, accept: str | None = None) -> list[Row]:
@@ -116,11 +137,18 @@ def _account(address: str, bad: list[BadRow]) -> str:
 
 
 def _check_counts(rows: list[Row], file: SourceFile, accepted: bool) -> None:
-    """The number of rows and of rows with an error, as published."""
+    """The number of rows, of rows with an error and by subset, as published."""
     errors = sum(row.label != NO_ERROR for row in rows)
     found, expected = (len(rows), errors), (file.rows, file.errors)
-    if found[0] != expected[0] or expected[1] not in (None, found[1]):
+    subsets = dict(Counter(row.subset for row in rows))
+    if (
+        found[0] != expected[0]
+        or expected[1] not in (None, found[1])
+        or (file.subsets and subsets != file.subsets)
+    ):
         message = f"{file.name}: {found[0]} rows, {found[1]} with an error; pinned are {expected}."
+        if file.subsets:
+            message += f" By subset: {subsets}; pinned are {file.subsets}."
         if not accepted:
             raise DataError(message)
         logger.warning(message)

@@ -5,11 +5,13 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any
 
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import StopReason
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from misstep.loaders._fields import id_text, whole_number
 from misstep.loaders._files import parse_rows, read_file
 from misstep.loaders._first_error import load_rows, sample_of
-from misstep.loaders._rows import Row, explain, id_text, whole_number
+from misstep.loaders._rows import Row, explain
 from misstep.registry import DataError
 
 RECORDED = "recorded"
@@ -37,6 +39,8 @@ class Result(BaseModel):
     critiques: Annotated[list[str] | None, BeforeValidator(_text_list)] = Field(
         default=None, validation_alias="generated_critique", min_length=1
     )
+    stop_reasons: list[StopReason] | None = None
+    """Why each critique ended, where that is recorded; otherwise each came to its end."""
     scores: list[_Score] | None = Field(
         default=None,
         validation_alias=AliasChoices("scores", "step_scores", "step_scores_up_to_first_error"),
@@ -46,7 +50,12 @@ class Result(BaseModel):
     @property
     def record(self) -> dict[str, Any]:
         """What a critic can be made of again."""
-        kept = {"critiques": self.critiques, "scores": self.scores, "prediction": self.prediction}
+        kept = {
+            "critiques": self.critiques,
+            "stop_reasons": self.stop_reasons,
+            "scores": self.scores,
+            "prediction": self.prediction,
+        }
         return {name: value for name, value in kept.items() if value is not None}
 
 
@@ -130,6 +139,11 @@ def _sample(row: Row, result: Result, where: str) -> Sample:
     if result.scores is not None and len(result.scores) > len(row.steps):
         raise DataError(
             f"{where}: {len(result.scores)} scores for the {len(row.steps)} steps of {row.id!r}."
+        )
+    if result.stop_reasons is not None and len(result.stop_reasons) != len(result.critiques or []):
+        raise DataError(
+            f"{where}: {len(result.stop_reasons)} stop_reasons for "
+            f"{len(result.critiques or [])} critiques of {row.id!r}."
         )
     sample = sample_of(row)
     sample.metadata = {**(sample.metadata or {}), RECORDED: result.record}

@@ -1,51 +1,15 @@
 """Rows of first-error detection: what a row must be, and what is wrong with one that is not."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from misstep.loaders._deltabench import first_error_row, is_deltabench
+from misstep.loaders._fields import NonEmpty, id_text, json_list, whole_number
 from misstep.loaders._files import RawRow
 from misstep.registry import NO_ERROR
-
-
-def whole_number(value: object) -> int:
-    """An integral number or its text; nothing is rounded."""
-    if isinstance(value, str):
-        try:
-            return int(value.strip())
-        except ValueError:
-            value = _float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
-        raise ValueError("expected a whole number: -1, or the index of a step")
-    return int(value)
-
-
-def _float(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _step_list(value: object) -> object:
-    """A list, or the JSON text of one, as CSV files hold it."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            return json.loads(value)
-        except (json.JSONDecodeError, RecursionError):
-            return value
-    return value
-
-
-def id_text(value: object) -> object:
-    """An integer id as text."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-NonEmpty = Annotated[str, Field(min_length=1)]
 
 
 class Row(BaseModel):
@@ -55,7 +19,7 @@ class Row(BaseModel):
 
     id: Annotated[NonEmpty, BeforeValidator(id_text)]
     problem: NonEmpty
-    steps: Annotated[list[str], BeforeValidator(_step_list), Field(min_length=1)]
+    steps: Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
     label: Annotated[int, BeforeValidator(whole_number)]
     subset: NonEmpty | None = None
     generator: str | None = None
@@ -102,7 +66,8 @@ def _check(number: int, content: object) -> tuple[Row | None, list[BadRow]]:
     if not isinstance(content, dict):
         return None, [BadRow(number, None, "row", f"a {type(content).__name__}, not an object")]
     try:
-        row = Row.model_validate({"id": f"row-{number}"} | content)
+        known = first_error_row(content) if is_deltabench(content) else content
+        row = Row.model_validate({"id": f"row-{number}"} | known)
     except ValidationError as problem:
         name = content.get("id")
         return None, [
@@ -110,7 +75,8 @@ def _check(number: int, content: object) -> tuple[Row | None, list[BadRow]]:
             for error in problem.errors(include_url=False)
         ]
     last = len(row.steps) - 1
-    if NO_ERROR <= row.label <= last:
+    # Published rows whose annotations do not fit are kept, and say so themselves.
+    if NO_ERROR <= row.label <= last or is_deltabench(content):
         return row, []
     where = "below -1" if row.label < NO_ERROR else f"beyond its {last + 1} steps"
     wanted = f"{row.label} is {where}; labels are -1 or 0 to {last}"
@@ -119,7 +85,7 @@ def _check(number: int, content: object) -> tuple[Row | None, list[BadRow]]:
 
 def explain(error: Any) -> tuple[str, str]:  # noqa: ANN401
     """The field and the problem, out of pydantic's account of it."""
-    head, *rest = error["loc"]
+    head, *rest = error["loc"] or ("row",)
     field = str(head) + "".join(f"[{part}]" for part in rest)
     if error["type"] == "missing":
         return field, "missing"

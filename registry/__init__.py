@@ -12,15 +12,20 @@ from misstep.registry._errors import (
 )
 from misstep.registry._evals import Eval, Size, Variant, evals
 from misstep.registry._judges import Judge, find_judge
-from misstep.registry._labels import NO_ERROR
+from misstep.registry._labels import GOLD_SECTIONS, NO_ERROR, PUBLISHED_GOLD_SECTIONS
 from misstep.registry._published import Table, published
+from misstep.registry._sections import ANSWER, SECTIONS, SectionsPrompt, find_sections_prompt
 from misstep.registry._sources import Source, SourceFile, find_source, sources
 from misstep.registry._start import from_start
 from misstep.registry._variants import register_variants
 
 __all__ = [
+    "ANSWER",
+    "GOLD_SECTIONS",
     "NO_ERROR",
     "PROBLEM",
+    "PUBLISHED_GOLD_SECTIONS",
+    "SECTIONS",
     "SOLUTION",
     "DataError",
     "Domain",
@@ -29,6 +34,7 @@ __all__ = [
     "MisstepError",
     "ModelError",
     "RegistryError",
+    "SectionsPrompt",
     "Size",
     "Source",
     "SourceFile",
@@ -41,6 +47,7 @@ __all__ = [
     "evals",
     "find_domain",
     "find_judge",
+    "find_sections_prompt",
     "find_source",
     "from_start",
     "printable",

@@ -1,4 +1,10 @@
-"""The one number that both rows and verdicts are made of."""
+"""What both rows and verdicts are made of."""
 
 NO_ERROR = -1
 """The label, and the verdict, of a solution without an error."""
+
+GOLD_SECTIONS = "gold_sections"
+"""Where a sample's metadata has the numbers of its erroneous sections, from 1."""
+
+PUBLISHED_GOLD_SECTIONS = "gold_sections_published"
+"""The same as annotated, where that differs: the published script takes any number."""

@@ -1,5 +1,6 @@
 """Where rows come from: `sources.yaml`."""
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
@@ -7,6 +8,8 @@ from pydantic import Field, StringConstraints, model_validator
 from misstep.registry._read import Fact, find_fact, read_facts
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 class SourceFile(Fact):
@@ -19,7 +22,16 @@ class SourceFile(Fact):
     rows: int = Field(gt=0)
     errors: int | None = None
     """How many rows have an error, where that is published."""
-    sha256: Sha256
+    subsets: dict[str, int] = Field(default_factory=dict)
+    """How many rows each subset has, where one file holds several and that is published."""
+    sha256: Sha256 | None = None
+    """Of the file as published; where it is not known, a commit and the number of rows pin it."""
+
+    @model_validator(mode="after")
+    def _subsets_make_up_the_rows(self) -> "SourceFile":
+        if self.subsets and sum(self.subsets.values()) != self.rows:
+            raise ValueError(f"the subsets have {sum(self.subsets.values())} rows of {self.rows}")
+        return self
 
     @property
     def name(self) -> str:
@@ -31,10 +43,11 @@ class Source(Fact):
     """A registered source of rows."""
 
     description: str
-    home: Literal["hub", "package"]
-    """A data set of the Hugging Face hub, or this package itself."""
+    home: Literal["hub", "github", "package"]
+    """A data set of the Hugging Face hub, a repository on GitHub, or this package itself."""
     repository: str | None = None
     revision: str | None = None
+    """Of GitHub the full commit, which pins what stands there."""
     licence: str
     files: list[SourceFile] = Field(min_length=1)
     """In the order in which they are loaded."""
@@ -45,6 +58,11 @@ class Source(Fact):
     def _has_a_home(self) -> "Source":
         if self.home != "package" and self.repository is None:
             raise ValueError(f"home is {self.home!r}, so a repository is needed")
+        pinned = self.home == "github" and _COMMIT.fullmatch(self.revision or "") is not None
+        if self.home == "github" and not pinned:
+            raise ValueError("home is 'github', so the revision must be a full commit")
+        if not pinned and any(file.sha256 is None for file in self.files):
+            raise ValueError("sha256 is needed where no commit of GitHub pins the files")
         return self
 
 

@@ -1,19 +1,30 @@
 """What Inspect learns of misstep: imported at every start of Inspect, so it stays light."""
 
-from misstep.evals import processbench
+from misstep.evals import deltabench, deltabench_sections, processbench
 from misstep.providers import embedded, imported, replay
-from misstep.scorers import first_error, first_error_lenient, vote
-from misstep.solvers import critique, recorded, stepwise
+from misstep.scorers import (
+    error_sections,
+    error_sections_published,
+    first_error,
+    first_error_lenient,
+    vote,
+)
+from misstep.solvers import critique, recorded, sections_critique, stepwise
 
 __all__ = [
     "critique",
+    "deltabench",
+    "deltabench_sections",
     "embedded",
+    "error_sections",
+    "error_sections_published",
     "first_error",
     "first_error_lenient",
     "imported",
     "processbench",
     "recorded",
     "replay",
+    "sections_critique",
     "stepwise",
     "vote",
 ]

@@ -17,6 +17,9 @@ from misstep.scorers._voting_record import shortened, voting_record
 REASONS = {
     Unread.NO_BOX: "invalid_response_format",
     Unread.NOT_AN_INDEX: "invalid_response_format",
+    Unread.NO_CONCLUSION: "invalid_response_format",
+    Unread.NO_SECTION: "invalid_response_format",
+    Unread.NOT_STRUCTURED: "invalid_response_format",
     Unread.TRUNCATED: "truncated",
     Unread.REFUSED: "refusal",
     Unread.EMPTY: "no_response",
@@ -29,6 +32,9 @@ _UNREAD = "unread"
 UNREAD_TEXT = {
     Unread.NO_BOX: r"no \boxed{} in the reply",
     Unread.NOT_AN_INDEX: r"the \boxed{} does not hold one index",
+    Unread.NO_CONCLUSION: "the reply does not say whether there is an error",
+    Unread.NO_SECTION: "the reply tells of an error and names no section",
+    Unread.NOT_STRUCTURED: "the reply is not the JSON object that was asked for",
     Unread.TRUNCATED: "the reply was cut off for its length",
     Unread.REFUSED: "the model refused",
     Unread.EMPTY: "the reply is empty",
@@ -74,7 +80,7 @@ def _first_error(reading: Reading, asked: int, weighted: bool) -> Scorer:
         steps: list[str] = state.metadata["steps"]
         scored = score_votes(votes, int(target.text), len(steps), asked)
         # Quoted once a sample: the lenient score stands beside the strict one.
-        if reading == "strict" and state.metadata["has_error"]:
+        if reading == "strict" and 0 <= int(target.text) < len(steps):
             scored.explanation = f"{scored.explanation}\n\n{_fenced(steps[int(target.text)])}"
         return scored
 

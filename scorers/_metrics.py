@@ -23,7 +23,7 @@ from misstep.scorers._intervals import (
 from misstep.scorers._verdicts import Unread
 
 _hit = value_to_float()
-_NOT_UNPARSED = (None, Unread.TRUNCATED, Unread.NOT_RECORDED)
+NOT_UNPARSED = (None, Unread.TRUNCATED, Unread.NOT_RECORDED)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _figures(outcomes: list[Outcome]) -> Iterator[tuple[str, float]]:
     own_scores = [estimate.value for estimate, _ in estimates.values()]
     mean = from_draws(sum(own_scores) / len(subsets), reduce(add, own_draws) / len(subsets))
     yield "mean_subset_f1_score", mean.value
-    yield from _interval("mean_subset_f1_score", mean)
+    yield from interval("mean_subset_f1_score", mean)
     for subset, members in subsets.items():
         for name, value in _set_figures(members, estimates[subset][0]):
             yield f"{subset}_{name}", value
@@ -94,14 +94,14 @@ def _set_figures(outcomes: list[Outcome], f1: Estimate) -> Iterator[tuple[str, f
     for name, estimate in scores.items():
         yield name, estimate.value
     cut = [float(outcome.unread == Unread.TRUNCATED) for outcome in outcomes]
-    unparsed = [float(outcome.unread not in _NOT_UNPARSED) for outcome in outcomes]
+    unparsed = [float(outcome.unread not in NOT_UNPARSED) for outcome in outcomes]
     yield "unparsed", share(unparsed).value
     yield "truncated", share(cut).value
     yield "error_count", len(errors)
     yield "correct_count", len(corrects)
     yield "total_count", len(outcomes)
     for name, estimate in scores.items():
-        yield from _interval(name, estimate)
+        yield from interval(name, estimate)
 
 
 def _voting_figures(voted: list[Outcome]) -> Iterator[tuple[str, float]]:
@@ -118,7 +118,8 @@ def _voting_figures(voted: list[Outcome]) -> Iterator[tuple[str, float]]:
         yield f"f1_score_at_{k}", f1_score(at_k)
 
 
-def _interval(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
+def interval(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
+    """The two ends of a figure's interval, as figures of their own."""
     yield f"{name}_lower", estimate.lower
     yield f"{name}_upper", estimate.upper
 

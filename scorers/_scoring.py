@@ -1,4 +1,4 @@
-"""How every first-error task is scored and shown."""
+"""How first-error tasks and those for all erroneous sections are scored and shown."""
 
 from typing import TypedDict
 
@@ -7,7 +7,8 @@ from inspect_ai.scorer import Scorer
 from inspect_ai.viewer import ViewerConfig
 
 from misstep.scorers._first_error import first_error, first_error_lenient, subset_column
-from misstep.scorers._view import FIRST_ERROR_VIEW
+from misstep.scorers._sections import error_sections, error_sections_published
+from misstep.scorers._view import ERROR_SECTIONS_VIEW, FIRST_ERROR_VIEW
 
 
 class Scoring(TypedDict):
@@ -33,4 +34,20 @@ def first_error_scoring(votes: int = 1, weighted: bool = False) -> Scoring:
         ],
         headline_metric=HeadlineMetric(scorer="first_error", metric="f1_score"),
         viewer=FIRST_ERROR_VIEW,
+    )
+
+
+def error_sections_scoring(structured: bool = False) -> Scoring:
+    """Strict and published scores, the subset as a column, the strict macro F1 as the headline.
+
+    Macro, as in the paper, where each solution weighs the same however many sections it has;
+    strict, since by the published rule a critic that flags all sections does well.
+
+    Args:
+        structured: The replies are JSON objects.
+    """
+    return Scoring(
+        scorer=[error_sections(structured), error_sections_published(structured), subset_column()],
+        headline_metric=HeadlineMetric(scorer="error_sections", metric="f1_macro"),
+        viewer=ERROR_SECTIONS_VIEW,
     )

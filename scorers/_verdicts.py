@@ -20,6 +20,9 @@ class Unread(StrEnum):
 
     NO_BOX = "no_box"
     NOT_AN_INDEX = "not_an_index"
+    NO_CONCLUSION = "no_conclusion"
+    NO_SECTION = "no_section"
+    NOT_STRUCTURED = "not_structured"
     TRUNCATED = "truncated"
     REFUSED = "refused"
     EMPTY = "empty"

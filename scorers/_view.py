@@ -1,4 +1,4 @@
-"""How Inspect's viewer shows the samples of a first-error eval."""
+"""How Inspect's viewer shows the samples."""
 
 from inspect_ai.viewer import TaskSamplesColumn, TaskSamplesSort, TaskSamplesView, ViewerConfig
 
@@ -20,6 +20,30 @@ FIRST_ERROR_VIEW = ViewerConfig(
         score_labels={
             "first_error": "Hit",
             "first_error_lenient": "Hit (lenient)",
+            "subset": "Subset",
+        },
+        multiline=False,
+    )
+)
+
+ERROR_SECTIONS_VIEW = ViewerConfig(
+    task_samples_view=TaskSamplesView(
+        name="Erroneous sections",
+        columns=[
+            TaskSamplesColumn(id="sampleId"),
+            TaskSamplesColumn.score("subset"),
+            TaskSamplesColumn(id="target"),
+            TaskSamplesColumn(id="answer"),
+            TaskSamplesColumn.score("error_sections", "f1"),
+            TaskSamplesColumn.score("error_sections", "precision"),
+            TaskSamplesColumn.score("error_sections", "recall"),
+            TaskSamplesColumn.score("error_sections_published", "f1"),
+            TaskSamplesColumn(id="error"),
+        ],
+        sort=[TaskSamplesSort.score("error_sections", "f1", dir="asc")],
+        score_labels={
+            "error_sections": "Sections",
+            "error_sections_published": "Sections (published)",
             "subset": "Subset",
         },
         multiline=False,

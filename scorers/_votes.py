@@ -73,7 +73,7 @@ def _read_choice(choice: ChatCompletionChoice, reading: Reading) -> Vote:
     if choice.stop_reason == "content_filter":
         return Vote(Unread.REFUSED, None)
     vote = Vote(Unread.EMPTY, None)
-    for text in (choice.message.text, _reasoning(choice)):
+    for text in (choice.message.text, reasoning_of(choice)):
         if text.strip():
             vote = _read_text(text, reading)
             if vote.verdict is not Unread.NO_BOX:
@@ -89,7 +89,8 @@ def _read_text(text: str, reading: Reading) -> Vote:
     return Vote(verdict, None if isinstance(verdict, Unread) else str(verdict))
 
 
-def _reasoning(choice: ChatCompletionChoice) -> str:
+def reasoning_of(choice: ChatCompletionChoice) -> str:
+    """What a choice holds beside its answer."""
     content = choice.message.content
     if isinstance(content, str):
         return ""

@@ -1,7 +1,7 @@
 """Finding a critic by its name, with the settings that go with it."""
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from inspect_ai.model import GenerateConfig
@@ -45,17 +45,18 @@ class CriticOptions:
     weighted: bool = False
     style: str = "single_token"
     order: Order = "sequential"
-    labels: Mapping[str, int] = field(default_factory=dict)
-    """How many rows of the data have each label."""
 
 
-def find_critic(critic: str | Solver, options: CriticOptions) -> Critic:
+def find_critic(
+    critic: str | Solver, options: CriticOptions, labels: Mapping[str, int] | None = None
+) -> Critic:
     r"""The critic of that name, or one's own.
 
     Args:
         critic: One of CRITICS, the name of any registered solver, `file.py@solver`, or a solver:
             its last output's text must hold the verdict in a `\boxed{}`.
         options: The task's options.
+        labels: How many rows of the data have each label, for label_distribution.
 
     Raises:
         MisstepError: An option that does not go with the critic.
@@ -79,9 +80,9 @@ def find_critic(critic: str | Solver, options: CriticOptions) -> Critic:
         case "uniform":
             return Critic(uniform())
         case "label_distribution":
-            return Critic(label_distribution(dict(options.labels)))
+            return Critic(label_distribution(dict(labels or {})))
         case _:
-            return Critic(_own_solver(critic))
+            return Critic(own_solver(critic, CRITICS))
 
 
 def _critique(options: CriticOptions, domain: Domain) -> Critic:
@@ -108,15 +109,23 @@ def _stepwise(options: CriticOptions, judge: Judge) -> Critic:
     )
 
 
-def _own_solver(name: str) -> Solver:
-    """A registered solver, or one out of a file of the user's."""
+def own_solver(name: str, known: Iterable[str]) -> Solver:
+    """A registered solver, or one out of a file of the user's.
+
+    Args:
+        name: The solver's name, or `file.py@solver`.
+        known: What the error lists where there is none.
+
+    Raises:
+        UnknownNameError: There is none.
+    """
     file, _, solver = name.rpartition("@")
     if file:
         _load(file)
     try:
         return registry_create("solver", solver)
     except (LookupError, ValueError):
-        raise UnknownNameError("critic", name, CRITICS) from None
+        raise UnknownNameError("critic", name, known) from None
 
 
 def _load(file: str) -> None:

@@ -1,6 +1,6 @@
 """The critic that repeats what a run made elsewhere said."""
 
-from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput
+from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput, StopReason
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.registry import NO_ERROR
@@ -22,9 +22,12 @@ def recorded(threshold: float = 0.5) -> Solver:
         record = state.metadata[RECORDED]
         model = str(state.model)
         if critiques := record.get("critiques"):
-            state.output = ModelOutput(model=model, choices=[_choice(text) for text in critiques])
-            # The texts stand in the output: kept twice, they would double the log.
-            state.metadata[RECORDED] = {k: v for k, v in record.items() if k != "critiques"}
+            stops = record.get("stop_reasons") or ["stop"] * len(critiques)
+            choices = [_choice(text, stop) for text, stop in zip(critiques, stops, strict=True)]
+            state.output = ModelOutput(model=model, choices=choices)
+            # What stands in the output is not kept twice: the texts would double the log.
+            kept = record.keys() - {"critiques", "stop_reasons"}
+            state.metadata[RECORDED] = {k: v for k, v in record.items() if k in kept}
         elif (scores := record.get("scores")) is not None:
             state.output = below(model, scores, len(state.metadata["steps"]), threshold)
         elif (prediction := record.get("prediction")) is not None:
@@ -53,5 +56,5 @@ def below(model: str, scores: list[float], steps: int, threshold: float) -> Mode
     return ModelOutput.from_content(model, text)
 
 
-def _choice(text: str) -> ChatCompletionChoice:
-    return ChatCompletionChoice(message=ChatMessageAssistant(content=text), stop_reason="stop")
+def _choice(text: str, stop: StopReason) -> ChatCompletionChoice:
+    return ChatCompletionChoice(message=ChatMessageAssistant(content=text), stop_reason=stop)

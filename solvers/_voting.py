@@ -37,6 +37,8 @@ async def draw_votes(
     while count := _next_round(drawn, votes, adaptive):
         outputs += await _round(state, generate, messages, len(drawn), count)
         drawn = [choice for output in outputs for choice in output.choices]
+        if _too_long(outputs[-1]):
+            drawn += drawn[-1:] * (votes - len(drawn))
     usages = [output.usage for output in outputs if output.usage]
     return ModelOutput(
         model=outputs[0].model, choices=drawn, usage=reduce(add, usages, ModelUsage())
@@ -53,6 +55,11 @@ def _next_round(drawn: list[ChatCompletionChoice], votes: int, adaptive: bool) -
     )
 
 
+def _too_long(output: ModelOutput) -> bool:
+    """Whether the prompt was refused for its length, as it would be the next time."""
+    return output.stop_reason == "model_length"
+
+
 async def _round(
     state: TaskState, generate: Generate, messages: list[ChatMessage], first: int, count: int
 ) -> list[ModelOutput]:
@@ -65,7 +72,7 @@ async def _round(
     output.choices = output.choices[:count]
     came = len(output.choices)
     outputs = [output]
-    if came < count:
+    if came < count and not _too_long(output):
         transcript().info(f"{came} of {count} choices came back: asking for the rest one by one.")
         rest = [ask(state, generate, messages, first + i) for i in range(came, count)]
         outputs += await collect(*rest)

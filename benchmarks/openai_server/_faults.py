@@ -20,6 +20,8 @@ class Fault(StrEnum):
     """500."""
     UNAVAILABLE = "unavailable"
     """503."""
+    CONTEXT_LENGTH = "context_length"
+    """400: the prompt is too long for the model."""
     CUT = "cut"
     """The connection breaks off in the middle of the body."""
     SLOW_BODY = "slow_body"
@@ -80,6 +82,9 @@ class Faults:
                 return error_response(500, "The server had an error.")
             case Fault.UNAVAILABLE:
                 return error_response(503, "The server is overloaded.")
+            case Fault.CONTEXT_LENGTH:
+                message = "This model's maximum context length is 8192 tokens."
+                return error_response(400, message, code="context_length_exceeded")
             case _:
                 return None
 

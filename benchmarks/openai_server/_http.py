@@ -36,10 +36,15 @@ def json_response(status: int, content: object, **headers: str) -> Response:
     return Response(status, json.dumps(content).encode(), headers)
 
 
-def error_response(status: int, message: str, **headers: str) -> Response:
+def error_response(status: int, message: str, code: str | None = None, **headers: str) -> Response:
     """An error as OpenAI's API words it."""
     kind = HTTPStatus(status).phrase.lower().replace(" ", "_")
-    content: dict[str, Any] = {"message": message, "type": kind, "param": None, "code": kind}
+    content: dict[str, Any] = {
+        "message": message,
+        "type": kind,
+        "param": None,
+        "code": code or kind,
+    }
     return json_response(status, {"error": content}, **headers)
 
 

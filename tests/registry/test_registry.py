@@ -61,6 +61,21 @@ def test_a_missing_file_is_named(tmp_path):
             " files: [{path: p.json, rows: 1, sha256: 123}]}",
             "sha256",
         ),
+        (
+            "a: {description: d, home: hub, repository: o/r, licence: x,"
+            " files: [{path: p.json, rows: 1}]}",
+            "sha256 is needed where no commit",
+        ),
+        (
+            "a: {description: d, home: github, repository: o/r, revision: main, licence: x,"
+            " files: [{path: p.json, rows: 1}]}",
+            "must be a full commit",
+        ),
+        (
+            "a: {description: d, home: hub, repository: o/r, licence: x,"
+            " files: [{path: p.json, rows: 3, subsets: {x: 1, y: 1}}]}",
+            "the subsets have 2 rows of 3",
+        ),
     ],
 )
 def test_a_source_without_pins_is_refused(tmp_path, text, says):
@@ -70,8 +85,8 @@ def test_a_source_without_pins_is_refused(tmp_path, text, says):
 
 def test_every_file_of_the_registry_is_sound():
     assert set(domains()) == {"mathematics", "generic", "science", "programming"}
-    assert {"processbench", "sample"} <= set(sources())
-    assert {"processbench"} <= set(evals())
+    assert {"processbench", "sample", "deltabench"} <= set(sources())
+    assert {"processbench", "deltabench", "deltabench_sections"} <= set(evals())
     assert set(published()) == {"processbench_paper", "qwen_prm_report"}
 
 
@@ -108,6 +123,16 @@ def test_sizes_are_those_of_the_sources():
     assert entry.variants["sample"].size.samples == sources()["sample"].files[0].rows
     for file in sources()["processbench"].files:
         assert entry.variants[file.subset].size.samples == file.rows
+
+
+@pytest.mark.parametrize("name", ["deltabench", "deltabench_sections"])
+def test_sizes_of_deltabench_are_those_of_its_subsets(name):
+    entry, [file] = evals()[name], sources()["deltabench"].files
+    assert entry.size.samples == file.rows
+    sizes = {v.args["subset"]: v.size.samples for v in entry.variants.values()}
+    assert sizes == file.subsets
+    for size in (entry.size, *(variant.size for variant in entry.variants.values())):
+        assert size.prompt_tokens == pytest.approx(7250 * size.samples, rel=0.01)
 
 
 def test_estimated_prompt_tokens_are_a_third_of_the_characters(real_rows):
