@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 ROOMS := cli evals loaders providers registry rewards scorers solvers
 # uv where it is installed, else one of our own from the package index.
+# It trusts the certificates that the machine trusts, as pip does: networks with a proxy of their own need it.
+export UV_SYSTEM_CERTS ?= true
 UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
 
 .PHONY: setup demo test lint types linked unit lock bench clean
@@ -39,7 +41,7 @@ linked:
 	@for room in $(ROOMS); do ln -sfn ../../../$$room build/types/misstep/$$room; done
 
 unit: setup
-	$(BIN)/pytest --cov=loaders --cov=solvers --cov=scorers --cov=registry --cov-fail-under=90
+	$(BIN)/pytest -n auto --dist loadfile --cov=loaders --cov=solvers --cov=scorers --cov=registry --cov-fail-under=90
 
 bench: setup
 	$(BIN)/python -m benchmarks

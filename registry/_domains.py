@@ -39,9 +39,5 @@ def domains() -> dict[str, Domain]:
 
 
 def find_domain(name: str) -> Domain:
-    """The domain of that name.
-
-    Raises:
-        UnknownNameError: There is none; the message lists the close ones.
-    """
+    """The domain of that name, or an error that lists the close ones."""
     return find_fact("domain", name, domains())

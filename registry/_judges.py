@@ -31,11 +31,11 @@ class Judge(Fact):
         return self
 
 
-def find_judge(name: str) -> Judge:
-    """The judge of that name.
+def judges() -> dict[str, Judge]:
+    """All styles of judging by name."""
+    return read_facts("judges.yaml", Judge)
 
-    Raises:
-        UnknownNameError: There is none; the message lists the close ones.
-    """
-    known: dict[str, Judge] = read_facts("judges.yaml", Judge)
-    return find_fact("style of judging", name, known)
+
+def find_judge(name: str) -> Judge:
+    """The style of judging of that name, or an error that lists the close ones."""
+    return find_fact("style of judging", name, judges())

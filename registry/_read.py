@@ -1,6 +1,6 @@
 """Registry files: YAML that people edit, read into models that forbid what they do not know."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -63,12 +63,12 @@ def read_facts(file: str, entry: type[T], folder: Path = FOLDER) -> dict[str, T]
         raise RegistryError(f"{folder / file}:\n" + "\n".join(f"  {x}" for x in lines)) from None
 
 
-def find_fact(kind: str, name: str, known: dict[str, T]) -> T:
+def find_fact(kind: str, name: str, known: Mapping[str, T]) -> T:
     """The entry of that name.
 
     Args:
         kind: What the entries are, for the message.
-        name: The name.
+        name: The name that is looked for.
         known: All entries.
 
     Raises:

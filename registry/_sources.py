@@ -72,9 +72,5 @@ def sources() -> dict[str, Source]:
 
 
 def find_source(name: str) -> Source:
-    """The source of that name.
-
-    Raises:
-        UnknownNameError: There is none; the message lists the close ones.
-    """
+    """The source of that name, or an error that lists the close ones."""
     return find_fact("source", name, sources())

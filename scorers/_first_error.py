@@ -122,15 +122,17 @@ def score_votes(votes: Sequence[Vote], label: Verdict, steps: int, asked: int = 
         metadata["unread"] = verdict.value
     elif not NO_ERROR <= verdict < steps:
         metadata["out_of_range"] = True
+    explanation = f"{_predicted(verdict, steps)}; {_labelled(verdict, label, steps)}."
     if asked > 1:
-        metadata["voting"] = voting_record(votes, result, label, asked)
+        metadata["voting"] = record = voting_record(votes, result, label, asked)
+        explanation += f" Votes: {' '.join(_code(ballot) for ballot in record['votes'])}."
     elif votes[0].ballot not in (None, str(verdict)):
         # The strict vote over epochs counts what stands in the box.
         metadata["ballot"] = shortened(votes[0].ballot)
     return Score(
         value=CORRECT if verdict == label else INCORRECT,
         answer=None if isinstance(verdict, Unread) else str(verdict),
-        explanation=f"{_predicted(verdict, steps)}; {_labelled(verdict, label, steps)}.",
+        explanation=explanation,
         reason=REASONS[verdict] if isinstance(verdict, Unread) else None,
         metadata=metadata,
     )
@@ -156,6 +158,11 @@ def _labelled(verdict: Verdict | Unread, label: Verdict, steps: int) -> str:
     if verdict == label:
         return f"that is the first wrong step (of 0 to {steps - 1})"
     return f"{wrong}: {abs(verdict - label)} {'early' if verdict < label else 'late'}"
+
+
+def _code(text: str) -> str:
+    """A model's words in a line of Markdown, as they are."""
+    return f"`{' '.join(text.replace('`', chr(39)).split()) or ' '}`"
 
 
 def _fenced(text: str) -> str:

