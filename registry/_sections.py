@@ -30,11 +30,11 @@ class SectionsPrompt(Fact):
         return template
 
 
-def find_sections_prompt(name: str = "deltabench") -> SectionsPrompt:
-    """The prompt of that name.
+def sections_prompts() -> dict[str, SectionsPrompt]:
+    """All prompts by name."""
+    return read_facts("sections.yaml", SectionsPrompt)
 
-    Raises:
-        UnknownNameError: There is none; the message lists the close ones.
-    """
-    known: dict[str, SectionsPrompt] = read_facts("sections.yaml", SectionsPrompt)
-    return find_fact("sections prompt", name, known)
+
+def find_sections_prompt(name: str = "deltabench") -> SectionsPrompt:
+    """The prompt of that name, or an error that lists the close ones."""
+    return find_fact("sections prompt", name, sections_prompts())
