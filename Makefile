@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ROOMS := cli evals loaders providers registry rewards scorers solvers
+ROOMS := cli evals generator loaders providers registry rewards scorers solvers
 # uv where it is installed, else one of our own from the package index.
 UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
 
@@ -39,7 +39,7 @@ linked:
 	@for room in $(ROOMS); do ln -sfn ../../../$$room build/types/misstep/$$room; done
 
 unit: setup
-	$(BIN)/pytest --cov=loaders --cov=solvers --cov=scorers --cov=registry --cov-fail-under=90
+	$(BIN)/pytest --cov=loaders --cov=solvers --cov=scorers --cov=registry --cov=generator --cov-fail-under=90
 
 bench: setup
 	$(BIN)/python -m benchmarks

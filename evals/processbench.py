@@ -7,8 +7,6 @@ inspect eval evals/processbench.py -T critic=stepwise -T style=plain --model ope
 inspect eval misstep/processbench.sample --model openai/gpt-4o-mini
 """
 
-from collections import Counter
-
 from inspect_ai import Task, task
 from inspect_ai.solver import Solver
 
@@ -51,8 +49,7 @@ def processbench(
         accept: The sha256 of a changed copy of a registered source, to run on it on purpose.
     """
     dataset = first_error_dataset(source, subset, exclude_label_errors, accept)
-    labels = Counter(str(sample.target) for sample in dataset)
-    options = CriticOptions(domain, tag, votes, adaptive, weighted, style, order, labels)
+    options = CriticOptions(domain, tag, votes, adaptive, weighted, style, order, dataset)
     chosen = find_critic(critic, options)
     return Task(
         dataset=dataset,

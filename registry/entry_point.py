@@ -1,6 +1,6 @@
 """What Inspect learns of misstep: imported at every start of Inspect, so it stays light."""
 
-from misstep.evals import processbench
+from misstep.evals import procedural, processbench
 from misstep.providers import embedded, imported, replay
 from misstep.scorers import first_error, first_error_lenient, vote
 from misstep.solvers import critique, recorded, stepwise
@@ -11,6 +11,7 @@ __all__ = [
     "first_error",
     "first_error_lenient",
     "imported",
+    "procedural",
     "processbench",
     "recorded",
     "replay",

@@ -1,9 +1,11 @@
 """Finding a critic by its name, with the settings that go with it."""
 
 import importlib.util
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig
 from inspect_ai.solver import Solver
 from inspect_ai.util import registry_create
@@ -45,8 +47,8 @@ class CriticOptions:
     weighted: bool = False
     style: str = "single_token"
     order: Order = "sequential"
-    labels: Mapping[str, int] = field(default_factory=dict)
-    """How many rows of the data have each label."""
+    samples: Iterable[Sample] = ()
+    """The data, for the baseline that draws labels as often as they occur there."""
 
 
 def find_critic(critic: str | Solver, options: CriticOptions) -> Critic:
@@ -79,7 +81,7 @@ def find_critic(critic: str | Solver, options: CriticOptions) -> Critic:
         case "uniform":
             return Critic(uniform())
         case "label_distribution":
-            return Critic(label_distribution(dict(options.labels)))
+            return Critic(label_distribution(Counter(str(sample.target) for sample in options.samples)))
         case _:
             return Critic(_own_solver(critic))
 

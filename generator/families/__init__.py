@@ -1,0 +1,26 @@
+"""The families of problems, one a file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from misstep.generator._draft import Build
+from misstep.generator.families import _deduction, _word_problems
+
+
+@dataclass(frozen=True)
+class Family:
+    """One kind of problem."""
+
+    build: Build
+    error_types: tuple[str, ...]
+    """The errors that can happen in it."""
+
+
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {
+        module.__name__.rpartition("._")[2]: Family(module.build, module.ERROR_TYPES)
+        for module in (_word_problems, _deduction)
+    }
+)
+"""All families by name."""
