@@ -33,6 +33,7 @@ class Slip:
 
 
 Slips = Callable[[Random], Iterable[Slip]]
+Fits = Callable[[Any], bool]
 
 
 def no_slips(random: Random) -> Iterable[Slip]:
@@ -48,7 +49,9 @@ def anything(value: object) -> bool:
 def text_of(value: object) -> str:
     """A value as steps write it."""
     if isinstance(value, Fraction):
-        return f"{value.numerator}/{value.denominator}" if value.denominator > 1 else str(int(value))
+        return (
+            f"{value.numerator}/{value.denominator}" if value.denominator > 1 else str(int(value))
+        )
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"
     return str(value)
@@ -65,7 +68,7 @@ class Node:
     frames: Sequence[str]
     """Wordings, with {name}, {Name}, {expr} and {value}."""
     slips: Slips = no_slips
-    fits: Callable[[Any], bool] = anything
+    fits: Fits = anything
     """Whether a value is of the kind and size that right solutions have."""
     text: Callable[[Any], str] = text_of
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import Operation, Ref, Slip, Slips, text_of
+from misstep.generator._graph import Fits, Operation, Ref, Slip, Slips, text_of
 
 Number = int | Fraction
 
@@ -129,7 +129,7 @@ def dropped_term(operation: Operation, operands: Sequence[Any]) -> Slips:
     ]
 
 
-def positive(limit: int) -> Callable[[Any], bool]:
+def positive(limit: int) -> Fits:
     """Whether a value is a whole number from 1 to a limit."""
     return lambda value: type(value) is int and 1 <= value <= limit
 

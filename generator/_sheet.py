@@ -5,6 +5,7 @@ from typing import Any
 
 from misstep.generator._graph import (
     DeadEndError,
+    Fits,
     Node,
     Operation,
     Problem,
@@ -34,7 +35,7 @@ class Sheet:
         operands: Sequence[Any],
         frames: Sequence[str],
         slips: Slips = no_slips,
-        fits: Callable[[Any], bool] = anything,
+        fits: Fits = anything,
         text: Callable[[Any], str] = text_of,
     ) -> Ref:
         """Append a node.

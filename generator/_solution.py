@@ -17,7 +17,11 @@ AGAIN = (
 )
 """How a step goes over an earlier one; the same words whether or not that one was right."""
 
-ANSWERS = (" The answer is {answer}.", " So the answer is {answer}.", " Hence the answer: {answer}.")
+ANSWERS = (
+    " The answer is {answer}.",
+    " So the answer is {answer}.",
+    " Hence the answer: {answer}.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,6 @@ def _written(
             target = draft.rechecks[place]
             node = nodes[target]
             given = operands_of(node.operands, values)
-            sentence = node.say(draft.frames[target], node.operation, given, values[target])
+            sentence = node.say(node.frames[0], node.operation, given, values[target])
             steps.append(again.format(step=sentence))
     return steps

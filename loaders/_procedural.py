@@ -67,9 +67,7 @@ class LazyDataset(Dataset):
     def _part(self, order: Sequence[int], name: str) -> "LazyDataset":
         return LazyDataset(self._make, order, name, self._made, self._shuffled)
 
-    def filter(
-        self, predicate: Callable[[Sample], bool], name: str | None = None
-    ) -> "LazyDataset":
+    def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> "LazyDataset":
         """Those samples that a predicate holds for."""
         kept = [number for place, number in enumerate(self._order) if predicate(self[place])]
         return self._part(kept, name or self._name)
@@ -78,9 +76,7 @@ class LazyDataset(Dataset):
         """Sort by a key; by the input's length where there is none."""
         by = key or (lambda sample: len(sample.input))
         numbered = {number: self[place] for place, number in enumerate(self._order)}
-        self._order = sorted(
-            self._order, key=lambda number: by(numbered[number]), reverse=reverse
-        )
+        self._order = sorted(self._order, key=lambda number: by(numbered[number]), reverse=reverse)
 
     def shuffle(self, seed: int | None = None) -> None:
         """Shuffle the order in which samples come."""

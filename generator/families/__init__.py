@@ -5,7 +5,21 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from misstep.generator._draft import Build
-from misstep.generator.families import _deduction, _word_problems
+from misstep.generator.families import (
+    _brackets,
+    _counting,
+    _deduction,
+    _fractions,
+    _kinematics,
+    _linear_equations,
+    _percentages,
+    _programs,
+    _sequences,
+    _shuffled_objects,
+    _sorting,
+    _stoichiometry,
+    _word_problems,
+)
 
 
 @dataclass(frozen=True)
@@ -20,7 +34,21 @@ class Family:
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
         module.__name__.rpartition("._")[2]: Family(module.build, module.ERROR_TYPES)
-        for module in (_word_problems, _deduction)
+        for module in (
+            _word_problems,
+            _linear_equations,
+            _fractions,
+            _percentages,
+            _sequences,
+            _counting,
+            _kinematics,
+            _stoichiometry,
+            _programs,
+            _brackets,
+            _sorting,
+            _shuffled_objects,
+            _deduction,
+        )
     }
 )
 """All families by name."""

@@ -17,10 +17,42 @@ ERROR_TYPES = (
     "off_by_one",
 )
 
-GUESTS = (
-    "Ada Ben Cora Dan Eva Finn Gina Hugo Iris Jack Kira Liam Mona Nils Olga Paul Rosa Sven Tara "
-    "Uma Vito Wanda Yuri Zoe Amos Bela Carl Dora Emil Fay Gus Hana Ivan Jill"
-).split()
+GUESTS = [
+    "Ada",
+    "Ben",
+    "Cora",
+    "Dan",
+    "Eva",
+    "Finn",
+    "Gina",
+    "Hugo",
+    "Iris",
+    "Jack",
+    "Kira",
+    "Liam",
+    "Mona",
+    "Nils",
+    "Olga",
+    "Paul",
+    "Rosa",
+    "Sven",
+    "Tara",
+    "Uma",
+    "Vito",
+    "Wanda",
+    "Yuri",
+    "Zoe",
+    "Amos",
+    "Bela",
+    "Carl",
+    "Dora",
+    "Emil",
+    "Fay",
+    "Gus",
+    "Hana",
+    "Ivan",
+    "Jill",
+]
 
 FRAMES = (
     "{Name}: {expr}, so {name} {value}.",
@@ -39,7 +71,10 @@ RULES: dict[str, tuple[Any, str]] = {
     "either": (lambda a, b: a or b, "{name} comes exactly when at least one of {a} and {b} comes."),
     "one": (lambda a, b: a != b, "{name} comes exactly when just one of {a} and {b} comes."),
     "unless": (lambda a, b: a and not b, "{name} comes exactly when {a} comes and {b} does not."),
-    "nobody": (lambda a, b: not a and not b, "{name} comes exactly when neither {a} nor {b} comes."),
+    "nobody": (
+        lambda a, b: not a and not b,
+        "{name} comes exactly when neither {a} nor {b} comes.",
+    ),
 }
 TAKEN_FOR = {
     "both": (("condition", "either"), ("sign", "unless")),
@@ -84,7 +119,10 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     for name in names[difficulty + 1 :]:
         near = list(range(max(0, len(known) - 4), len(known)))
         first, second = random.sample(near, 2)
-        rule = random.choice(list(RULES))
+        # As many come as stay away, whatever the rules favour: an error must not shift that.
+        wanted = random.random() < 0.5
+        values = (sheet.value(known[first]), sheet.value(known[second]))
+        rule = random.choice([name for name in RULES if bool(RULES[name][0](*values)) is wanted])
         sentences.append(RULES[rule][1].format(name=name, a=names[first], b=names[second]))
         slips = _slips(rule, names[: len(known)], known[:], (first, second))
         operation = _rule(rule, names[first], names[second])
@@ -95,9 +133,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     return sheet.problem(" ".join(sentences))
 
 
-def _slips(
-    rule: str, names: Sequence[str], known: Sequence[Any], places: tuple[int, int]
-) -> Slips:
+def _slips(rule: str, names: Sequence[str], known: Sequence[Any], places: tuple[int, int]) -> Slips:
     first, second = places
     a, b = names[first], names[second]
     given = (known[first], known[second])

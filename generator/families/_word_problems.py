@@ -4,6 +4,7 @@ from random import Random
 from typing import Any
 
 from misstep.generator._graph import Operation, Problem, Ref
+from misstep.generator._names import GOODS
 from misstep.generator._numbers import (
     ADD,
     FRAMES,
@@ -29,11 +30,6 @@ ERROR_TYPES = (
 )
 
 PLACES = ("farm", "museum", "toy shop", "market stall", "school store", "harbour", "library")
-THINGS = (
-    "hens ducks geese goats sheep pigs cows ponies rabbits turkeys cats dogs lambs calves bulls "
-    "pens books maps lamps chairs boxes kites drums bells clocks cups plates spoons jars ropes "
-    "hats coats shoes socks scarves"
-).split()
 AMOUNTS = {1: (2, 10), 2: (6, 40), 3: (25, 160)}
 LIMITS = {1: 400, 2: 2000, 3: 9000}
 MORE_IF = either(ADD, SUBTRACT)
@@ -43,7 +39,7 @@ FEWER_IF = either(SUBTRACT, ADD)
 def build(random: Random, size: int, difficulty: int) -> Problem:
     """A story of as many quantities as nodes; the last node is the total."""
     sheet = Sheet()
-    things = random.sample(THINGS, size)
+    things = random.sample(GOODS, size)
     low, high = AMOUNTS[difficulty]
     fits = positive(LIMITS[difficulty] * size)
     first = random.randrange(3 * low, 3 * high)
