@@ -1,8 +1,8 @@
 """Procedural: find the earliest wrong step in solutions that were generated for the occasion.
 
 inspect eval evals/procedural.py --model openai/gpt-4o-mini
-inspect eval evals/procedural.py -T seed=7 -T n=500 -T steps=12 -T position=late --model openai/gpt-4o-mini
-inspect eval evals/procedural.py -T families=sorting,brackets -T error_types=misread --model openai/gpt-4o-mini
+inspect eval evals/procedural.py -T seed=7 -T steps=12 -T position=late --model openai/gpt-4o-mini
+inspect eval evals/procedural.py -T families=sorting,brackets --model openai/gpt-4o-mini
 inspect eval misstep/procedural.small --model openai/gpt-4o-mini
 """
 

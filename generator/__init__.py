@@ -1,7 +1,7 @@
 """Worked solutions that are right or wrong by construction.
 
-A solution is a graph of computed quantities; its text is written from the graph, and an error is a
-change of the graph, so that what is right, what is wrong and what follows from it are known exactly.
+A solution is a graph of computed quantities. Its text is written from the graph, and an error is a
+change of the graph: what is right, what is wrong and what follows from it are known exactly.
 """
 
 from misstep.generator._facts import ERROR_TYPES, POSITIONS, VERSION

@@ -44,7 +44,7 @@ class Draft:
 
     problem: Problem
     frames: Sequence[str]
-    odd: Container[int]
+    odd: Sequence[int]
     rechecks: Mapping[int, int]
     """The node that is gone over again, by the node after which that happens."""
     right: Sequence[Any]

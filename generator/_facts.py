@@ -22,7 +22,7 @@ ERROR_TYPES = (
 )
 
 Outcome = Literal["plain", "cancelled", "corrected"]
-"""What becomes of an error: it stays, a second one restores the answer, or a later step corrects it."""
+"""What becomes of an error: it stays, a second one restores the answer, or it is corrected."""
 
 
 def third_of(label: int, steps: int) -> str:

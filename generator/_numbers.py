@@ -19,6 +19,9 @@ FRAMES = (
 )
 """Each states its equation in full, and names the quantity but not the operands."""
 
+CODE_FRAMES = FRAMES[1:]
+"""For names that have no capital."""
+
 
 def exact(value: Number) -> Number:
     """An integer where the value is one."""
@@ -110,10 +113,10 @@ def arithmetic_slips(
             yield Slip("wrong_operation", other, given)
         for place, value in enumerate(given):
             before, after = given[:place], given[place + 1 :]
-            if type(value) is not Ref:
+            if isinstance(value, int | Fraction):
                 wrong = misread(random, value)
                 yield Slip("misread", operation, (*before, wrong, *after))
-            else:
+            elif type(value) is Ref:
                 for other in others:
                     if other not in given:
                         yield Slip("swapped_roles", operation, (*before, other, *after))

@@ -20,7 +20,7 @@ AGAIN = (
 ANSWERS = (
     " The answer is {answer}.",
     " So the answer is {answer}.",
-    " Hence the answer: {answer}.",
+    " Hence the answer is {answer}.",
 )
 
 

@@ -81,9 +81,8 @@ def find_critic(critic: str | Solver, options: CriticOptions) -> Critic:
         case "uniform":
             return Critic(uniform())
         case "label_distribution":
-            return Critic(
-                label_distribution(Counter(str(sample.target) for sample in options.samples))
-            )
+            labels = Counter(str(sample.target) for sample in options.samples)
+            return Critic(label_distribution(labels))
         case _:
             return Critic(_own_solver(critic))
 

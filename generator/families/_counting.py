@@ -48,7 +48,8 @@ ORDERED = Operation(lambda a: a * (a - 1), lambda a: f"{a} × {a - 1}")
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
     """Cases, a subtotal after some of them, and the total of the subtotals."""
-    sheet, sentences = Sheet(), []
+    sheet = Sheet()
+    sentences: list[str] = []
     fits = positive(60 * SIZES[difficulty][1] ** 2)
     # Every subtotal is a node too: cases, subtotals and the total make up the size.
     groups = max(1, (size - 1) // 4)
@@ -83,6 +84,7 @@ def _case(
 ) -> Ref:
     """One case: the sentence that tells it and the node that counts it."""
     a, b = random.randrange(*sizes), random.randrange(*sizes)
+    operands: tuple[int, ...]
     kind = random.choice(("product", "less", "range", "pairs"))
     if kind == "product":
         told = f"every one of {a} rows goes with every one of {b} seats"

@@ -1,10 +1,11 @@
 """Who comes to the party: rules that decide one guest after the other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
 from misstep.generator._graph import Operation, Problem, Ref, Slip, Slips
+from misstep.generator._names import PEOPLE
 from misstep.generator._sheet import Sheet
 
 ERROR_TYPES = (
@@ -17,42 +18,6 @@ ERROR_TYPES = (
     "off_by_one",
 )
 
-GUESTS = [
-    "Ada",
-    "Ben",
-    "Cora",
-    "Dan",
-    "Eva",
-    "Finn",
-    "Gina",
-    "Hugo",
-    "Iris",
-    "Jack",
-    "Kira",
-    "Liam",
-    "Mona",
-    "Nils",
-    "Olga",
-    "Paul",
-    "Rosa",
-    "Sven",
-    "Tara",
-    "Uma",
-    "Vito",
-    "Wanda",
-    "Yuri",
-    "Zoe",
-    "Amos",
-    "Bela",
-    "Carl",
-    "Dora",
-    "Emil",
-    "Fay",
-    "Gus",
-    "Hana",
-    "Ivan",
-    "Jill",
-]
 
 FRAMES = (
     "{Name}: {expr}, so {name} {value}.",
@@ -66,22 +31,19 @@ COUNTED = (
     "We count {expr}: {value} guests.",
 )
 
-RULES: dict[str, tuple[Any, str]] = {
-    "both": (lambda a, b: a and b, "{name} comes exactly when both {a} and {b} come."),
-    "either": (lambda a, b: a or b, "{name} comes exactly when at least one of {a} and {b} comes."),
-    "one": (lambda a, b: a != b, "{name} comes exactly when just one of {a} and {b} comes."),
-    "unless": (lambda a, b: a and not b, "{name} comes exactly when {a} comes and {b} does not."),
-    "nobody": (
-        lambda a, b: not a and not b,
-        "{name} comes exactly when neither {a} nor {b} comes.",
-    ),
+RULES: dict[str, tuple[Callable[[bool, bool], bool], str]] = {
+    "both": (lambda a, b: a and b, "both {a} and {b} come"),
+    "either": (lambda a, b: a or b, "at least one of {a} and {b} comes"),
+    "one": (lambda a, b: a != b, "just one of {a} and {b} comes"),
+    "unless": (lambda a, b: a and not b, "{a} comes and {b} does not"),
+    "neither": (lambda a, b: not a and not b, "neither {a} nor {b} comes"),
 }
 TAKEN_FOR = {
     "both": (("condition", "either"), ("sign", "unless")),
     "either": (("condition", "both"), ("misread", "one")),
     "one": (("overgeneralisation", "either"), ("condition", "both")),
     "unless": (("sign", "both"), ("overgeneralisation", "one")),
-    "nobody": (("sign", "both"), ("misread", "one")),
+    "neither": (("sign", "both"), ("misread", "one")),
 }
 """Which rule is taken for which, and what kind of error that is."""
 
@@ -109,7 +71,7 @@ def _count(names: Sequence[str], extra: int = 0) -> Operation:
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
     """As many guests as nodes and one or two more; the last node counts those who come."""
-    names = random.sample(GUESTS, size + difficulty)
+    names = random.sample(PEOPLE, size + difficulty)
     known: list[Any] = []
     sentences = []
     for name in names[: difficulty + 1]:
@@ -123,7 +85,8 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         wanted = random.random() < 0.5
         values = (sheet.value(known[first]), sheet.value(known[second]))
         rule = random.choice([name for name in RULES if bool(RULES[name][0](*values)) is wanted])
-        sentences.append(RULES[rule][1].format(name=name, a=names[first], b=names[second]))
+        condition = RULES[rule][1].format(a=names[first], b=names[second])
+        sentences.append(f"{name} comes exactly when {condition}.")
         slips = _slips(rule, names[: len(known)], known[:], (first, second))
         operation = _rule(rule, names[first], names[second])
         operands = (known[first], known[second])
@@ -144,8 +107,8 @@ def _slips(rule: str, names: Sequence[str], known: Sequence[Any], places: tuple[
         if not isinstance(given[1], Ref):
             yield Slip("misread", _rule(rule, a, b), (given[0], not given[1]))
         others = [place for place in range(len(names)) if place not in places][-3:]
-        for other in others:
-            yield Slip("swapped_roles", _rule(rule, a, names[other]), (given[0], known[other]))
+        for third in others:
+            yield Slip("swapped_roles", _rule(rule, a, names[third]), (given[0], known[third]))
 
     return slips
 

@@ -6,8 +6,8 @@ from typing import Any
 from misstep.generator._graph import Problem, Ref
 from misstep.generator._numbers import (
     ADD,
+    CODE_FRAMES,
     DIVIDE,
-    FRAMES,
     MULTIPLY,
     SUBTRACT,
     arithmetic_slips,
@@ -51,7 +51,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         ref = _side(sheet, names[base], name, own, known, base, factor, sign, right, fits)
         if divided:
             slips = arithmetic_slips(DIVIDE, (ref, own))
-            ref = sheet.add(name, DIVIDE, (ref, own), FRAMES, slips, fits)
+            ref = sheet.add(name, DIVIDE, (ref, own), CODE_FRAMES, slips, fits)
         known.append(ref)
     asked = names[len(known) - 1]
     return sheet.problem(f"Given {', '.join(equations)}, find {asked}.")
@@ -77,12 +77,10 @@ def _side(
     """The product of the known unknown, then the other side without it."""
     others = [ref for ref in known if isinstance(ref, Ref) and ref != known[base]][-2:]
     operands = (factor, known[base])
-    slips = slips_of(
-        arithmetic_slips(MULTIPLY, operands, others),
-    )
-    product = sheet.add(f"{factor}{base_name}", MULTIPLY, operands, FRAMES, slips, fits)
+    slips = arithmetic_slips(MULTIPLY, operands, others)
+    product = sheet.add(f"{factor}{base_name}", MULTIPLY, operands, CODE_FRAMES, slips, fits)
     operation, other = (SUBTRACT, ADD) if sign > 0 else (ADD, SUBTRACT)
     moved = (right, product)
     slips = slips_of(arithmetic_slips(operation, moved), slip("sign", other, moved))
     target = name if own == 1 else f"{own}{name}"
-    return sheet.add(target, operation, moved, FRAMES, slips, fits)
+    return sheet.add(target, operation, moved, CODE_FRAMES, slips, fits)

@@ -50,7 +50,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     low, high = PRICES[difficulty]
 
     def fits(value: Any) -> bool:  # noqa: ANN401
-        return 1 <= value <= 5 * high and 10**PLACES % Fraction(value).denominator == 0
+        return bool(1 <= value <= 5 * high and 10**PLACES % Fraction(value).denominator == 0)
 
     start = random.randrange(low, high)
     price: Any = start
@@ -95,9 +95,8 @@ def _change(
             slip("overgeneralisation", PERCENT, (prices[0], rate)),
             slip("swapped_roles", PERCENT, (prices[-2:][0], rate)),
         )
-        by = sheet.add(
-            f"the amount of change {number}", PERCENT, operands, FRAMES, slips, fits, decimal
-        )
+        name = f"the amount of change {number}"
+        by = sheet.add(name, PERCENT, operands, FRAMES, slips, fits, decimal)
     operation, other = (UP, DOWN) if up else (DOWN, UP)
     operands = (price, by)
     slips = slips_of(arithmetic_slips(operation, operands), slip("sign", other, operands))

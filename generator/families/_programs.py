@@ -7,7 +7,7 @@ from typing import Any
 from misstep.generator._graph import Operation, Problem, Slip, Slips, text_of
 from misstep.generator._numbers import (
     ADD,
-    FRAMES,
+    CODE_FRAMES,
     MULTIPLY,
     SUBTRACT,
     TOTAL,
@@ -28,7 +28,7 @@ ERROR_TYPES = (
 )
 SIZES = {1: (2, 9), 2: (3, 20), 3: (10, 80)}
 LISTS = (
-    "{Name}: {expr}, which gives {value}.",
+    "{name}: {expr}, which gives {value}.",
     "For {name} we have {expr}, so it is {value}.",
     "Now {name}: {expr} makes it {value}.",
 )
@@ -96,7 +96,12 @@ class _Writer:
     ) -> None:
         self.lines.append(f"{name} = {code}")
         self.numbers[name] = self.sheet.add(
-            f"{name} after line {len(self.lines)}", operation, operands, FRAMES, slips, self.fits
+            f"{name} after line {len(self.lines)}",
+            operation,
+            operands,
+            CODE_FRAMES,
+            slips,
+            self.fits,
         )
 
     def number(self) -> None:

@@ -1,51 +1,14 @@
 """People who trade and pass on what they hold."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
 from misstep.generator._graph import Operation, Problem, Slip, Slips
+from misstep.generator._names import PEOPLE, THINGS
 from misstep.generator._sheet import Sheet
 
 ERROR_TYPES = ("dropped_case", "misread", "condition", "swapped_roles")
-PEOPLE = [
-    "Ann",
-    "Bob",
-    "Cleo",
-    "Drew",
-    "Ella",
-    "Fred",
-    "Gwen",
-    "Hank",
-    "Isa",
-    "Jon",
-    "Kate",
-    "Leo",
-    "Maya",
-    "Ned",
-    "Oda",
-    "Pia",
-    "Rob",
-    "Sue",
-]
-THINGS = [
-    "ball",
-    "key",
-    "cup",
-    "hat",
-    "coin",
-    "pen",
-    "map",
-    "bell",
-    "ring",
-    "book",
-    "lamp",
-    "shell",
-    "drum",
-    "kite",
-    "flag",
-    "rope",
-]
 COUNTS = {1: 3, 2: 4, 3: 6}
 FRAMES = (
     "{Name}: {expr}. Now {value}.",
@@ -59,7 +22,6 @@ FOUND = (
 )
 
 Holding = tuple[str, ...]
-Show = Callable[..., str]
 
 
 def _trade(people: Sequence[str], a: int, b: int) -> Operation:
@@ -85,9 +47,8 @@ def _pass_on(people: Sequence[str], ring: tuple[int, int, int], back: bool = Fal
         )
         return tuple(now)
 
-    told = (
-        f"{people[a]} passes to {people[b]}, {people[b]} to {people[c]}, {people[c]} to {people[a]}"
-    )
+    x, y, z = people[a], people[b], people[c]
+    told = f"{x} passes to {y}, {y} to {z}, {z} to {x}"
     return Operation(run, lambda state: told)
 
 

@@ -1,10 +1,12 @@
 """A chain of reactions: amounts from masses, yields, losses, additions, and a final mass."""
 
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 from typing import Any
 
 from misstep.generator._graph import Operation, Problem, Ref, Slips
+from misstep.generator._names import SUBSTANCES
 from misstep.generator._numbers import (
     ADD,
     DIVIDE,
@@ -28,34 +30,6 @@ ERROR_TYPES = (
     "sign",
     "condition",
 )
-SUBSTANCES = [
-    "arnium",
-    "borite",
-    "cadrol",
-    "dexine",
-    "elvate",
-    "ferrol",
-    "galium",
-    "hexene",
-    "ionide",
-    "joline",
-    "kelvar",
-    "lumate",
-    "morine",
-    "nitrol",
-    "oxene",
-    "parite",
-    "quorin",
-    "rostal",
-    "selane",
-    "tarine",
-    "urvite",
-    "valene",
-    "wexite",
-    "xylate",
-    "yttrol",
-    "zarine",
-]
 AMOUNTS = {1: (2, 9), 2: (4, 25), 3: (12, 90)}
 LEAST = Operation(min, lambda a, b: f"min({a}, {b})")
 UNLIMITED = Operation(max, lambda a, b: f"min({a}, {b})")
@@ -73,11 +47,11 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     molar, amount = random.randrange(11, 90), random.randrange(2 * low, 2 * high)
     mass = molar * amount
     sentences = [f"{mass} g of {names[0]} are used, at {molar} g a mole."]
-    operands = (mass, molar)
-    slips = arithmetic_slips(DIVIDE, operands)
+    operands: tuple[Any, ...] = (mass, molar)
+    slips: Slips = arithmetic_slips(DIVIDE, operands)
     ref = sheet.add(f"the moles of {names[0]}", DIVIDE, operands, FRAMES, slips, fits)
     done: list[Ref] = []
-    for before, name in zip(names, names[1:], strict=False):
+    for before, name in pairwise(names):
         if len(sheet) == size - 1:
             break
         earlier, done = done[-2:], [*done, ref]
