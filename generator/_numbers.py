@@ -96,14 +96,14 @@ def misread(random: Random, number: Number) -> Number:
 
 
 def arithmetic_slips(
-    operation: Operation, operands: Sequence[Any], others: Sequence[Ref] = ()
+    operation: Operation, operands: Sequence[Any], others: Sequence[Any] = ()
 ) -> Slips:
     """The slips of plain arithmetic.
 
     Args:
         operation: The right operation.
         operands: Its operands; plain numbers are those that the problem gives.
-        others: Nodes that may be taken for one that is an operand.
+        others: Quantities that may be taken for a node that is an operand.
     """
 
     def slips(random: Random) -> Iterator[Slip]:
@@ -117,9 +117,9 @@ def arithmetic_slips(
                 wrong = misread(random, value)
                 yield Slip("misread", operation, (*before, wrong, *after))
             elif type(value) is Ref:
-                for other in others:
-                    if other not in given:
-                        yield Slip("swapped_roles", operation, (*before, other, *after))
+                for taken in others:
+                    if taken not in given:
+                        yield Slip("swapped_roles", operation, (*before, taken, *after))
 
     return slips
 

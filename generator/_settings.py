@@ -52,13 +52,14 @@ def settings_of(
         raise UnknownNameError("position", position, POSITIONS)
     wanted = _names("error type", error_types, ERROR_TYPES)
     chosen = _names("family", families, FAMILIES)
-    able = tuple(name for name in chosen if set(wanted) & set(FAMILIES[name].error_types))
-    if not able or (families is not None and len(able) < len(chosen)):
+    able = tuple(name for name in chosen if _allowed(name, wanted, position))
+    if families is not None and len(able) < len(chosen):
         unable = next(name for name in chosen if name not in able)
+        allowed = ", ".join(_allowed(unable, ERROR_TYPES, position))
         raise MisstepError(
-            f"error_types={','.join(wanted)}: these do not happen in the family {unable!r}. "
-            f"Allowed there: {', '.join(FAMILIES[unable].error_types)}. "
-            "Leave out the family or name one of its error types."
+            f"error_types={','.join(wanted)}, position={position}: such errors do not happen in "
+            f"the family {unable!r}. Allowed there: {allowed}. Leave out the family or name one of "
+            "its error types."
         )
     if difficulty not in DIFFICULTIES:
         raise MisstepError(f"difficulty={difficulty!r}: allowed are 1, 2 and 3.")
@@ -79,6 +80,10 @@ def check_count(name: str, value: object, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise MisstepError(f"{name}={value!r}: a whole number from {least} on is wanted.")
     return value
+
+
+def _allowed(family: str, error_types: Iterable[str], position: str) -> list[str]:
+    return [kind for kind in error_types if FAMILIES[family].allows(kind, position)]
 
 
 def _range(steps: int | str) -> tuple[int, int]:

@@ -11,9 +11,9 @@ from misstep.generator._graph import Slip, operands_of
 from misstep.registry import NO_ERROR
 
 AGAIN = (
-    "Let me check that again. {step} We go on with that.",
-    "A second look: {step} So that is what we use.",
-    "To be sure, once more: {step} We take this from here on.",
+    "Let me check that again. {step} This is what holds.",
+    "A second look: {step} This is right.",
+    "To be sure, once more: {step} This is what counts.",
 )
 """How a step goes over an earlier one; the same words whether or not that one was right."""
 
@@ -89,14 +89,12 @@ def solution_of(draft: Draft, random: Random, name: str, family: str, erring: bo
     answer = draft.problem.nodes[-1].text
     shown = plain
     if erring:
-        values = list(draft.wrong)
-        slips = {draft.node: draft.slip}
+        passing = {}
         if draft.outcome == "corrected":
             given = operands_of(draft.slip.operands, draft.right)
-            slips_value = {draft.node: draft.slip.operation.run(*given)}
-        else:
-            slips_value = {}
-        shown = _written(draft, values, slips, slips_value, ending, again)
+            passing = {draft.node: draft.slip.operation.run(*given)}
+        slips = {draft.node: draft.slip}
+        shown = _written(draft, draft.wrong, slips, passing, ending, again)
     return Solution(
         id=name,
         family=family,

@@ -29,11 +29,20 @@ class Family:
     build: Build
     error_types: tuple[str, ...]
     """The errors that can happen in it."""
+    late: tuple[str, ...]
+    """Those of them that happen only when it is summed up."""
+
+    def allows(self, error_type: str, position: str) -> bool:
+        """Whether an error can happen in that third of a solution."""
+        anywhere = position in ("any", "late")
+        return error_type in self.error_types and (anywhere or error_type not in self.late)
 
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
-        module.__name__.rpartition("._")[2]: Family(module.build, module.ERROR_TYPES)
+        module.__name__.rpartition("._")[2]: Family(
+            module.build, module.ERROR_TYPES, getattr(module, "LATE", ())
+        )
         for module in (
             _word_problems,
             _linear_equations,

@@ -23,6 +23,7 @@ ERROR_TYPES = (
     "wrong_operation",
     "swapped_roles",
 )
+LATE = ("dropped_case", "swapped_roles")
 SIZES = {1: (3, 8), 2: (4, 14), 3: (8, 30)}
 
 PRODUCT = Operation(
@@ -57,15 +58,18 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     if groups == 1:
         groups, cases = 0, size - 1
     sums: list[Ref] = []
+    told: list[str] = []
     open_cases: list[Ref] = []
     for number in range(1, cases + 1):
         open_cases.append(_case(random, sheet, sentences, number, SIZES[difficulty], fits))
         left = groups - len(sums)
         if groups and number >= round((len(sums) + 1) * cases / groups) and left:
-            sums.append(_sum(sheet, f"subtotal {len(sums) + 1}", open_cases, sums, fits))
+            name = f"subtotal {len(sums) + 1}"
+            told.append(f"S{name[1:]}: cases {number + 1 - len(open_cases)} to {number}.")
+            sums.append(_sum(sheet, name, open_cases, sums, fits))
             open_cases = []
     _sum(sheet, "the total", sums or open_cases, [], fits)
-    sentences.append("How many tickets are there in all?")
+    sentences += [*told, "How many tickets are there in all?"]
     return sheet.problem(" ".join(["Tickets are made in cases.", *sentences]))
 
 

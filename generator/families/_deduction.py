@@ -17,6 +17,7 @@ ERROR_TYPES = (
     "condition",
     "off_by_one",
 )
+LATE = ("dropped_case", "off_by_one")
 
 
 FRAMES = (

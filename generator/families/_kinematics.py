@@ -36,7 +36,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     """Legs of two or three nodes each; the last node is where the walk ends."""
     sheet = Sheet()
     fits = positive(400_000)
-    start = random.randrange(20, 90) * 100
+    start = random.randrange(20, 90) * 100 * HOURS[difficulty][1]
     place: Any = start
     lengths: list[Ref] = []
     sentences = [f"A walker starts {start} m east of a tower and walks along a straight road."]
@@ -70,7 +70,9 @@ def _leg(
     minutes, speed = random.randrange(5, 56), random.randrange(20, 90)
     time = _converted(sheet, f"the minutes of leg {number}", MINUTES, (hours, minutes), fits)
     operands = (time, speed)
-    slips = arithmetic_slips(MULTIPLY, operands)
+    slips = slips_of(
+        arithmetic_slips(MULTIPLY, operands), slip("swapped_roles", MULTIPLY, (minutes, speed))
+    )
     name = f"the length of leg {number}"
     told = f"{hours} h {minutes} min at {speed} m a minute"
     return told, sheet.add(name, MULTIPLY, operands, FRAMES, slips, fits)

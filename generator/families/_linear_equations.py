@@ -75,7 +75,7 @@ def _side(
     fits: Any,  # noqa: ANN401
 ) -> Ref:
     """The product of the known unknown, then the other side without it."""
-    others = [ref for ref in known if isinstance(ref, Ref) and ref != known[base]][-2:]
+    others = [other for other in known if other != known[base]][-2:]
     operands = (factor, known[base])
     slips = arithmetic_slips(MULTIPLY, operands, others)
     product = sheet.add(f"{factor}{base_name}", MULTIPLY, operands, CODE_FRAMES, slips, fits)

@@ -82,6 +82,7 @@ class _Writer:
         self.items: Any = tuple(self._amount() for _ in range(3))
         self.lines.append(f"xs = {text_of(self.items)}")
         self.fits = positive(60 * self.high)
+        self.latest = "a"
 
     def _amount(self) -> int:
         return self.random.randrange(self.low, self.high)
@@ -91,10 +92,18 @@ class _Writer:
         assert isinstance(value, int)  # noqa: S101 (numbers are whole here)
         return value
 
+    def _names(self) -> tuple[str, str, str]:
+        """Any variable, one that mostly has just been set, and another than that."""
+        names = list(self.numbers)
+        second = self.latest if self.random.random() < 0.7 else self.random.choice(names)
+        third = self.random.choice([name for name in names if name != second])
+        return self.random.choice(names), second, third
+
     def _assign(
         self, name: str, code: str, operation: Operation, operands: tuple[Any, ...], slips: Slips
     ) -> None:
         self.lines.append(f"{name} = {code}")
+        self.latest = name
         self.numbers[name] = self.sheet.add(
             f"{name} after line {len(self.lines)}",
             operation,
@@ -106,7 +115,7 @@ class _Writer:
 
     def number(self) -> None:
         """A line that computes a number from another."""
-        target, source, other = self.random.sample("abcabc"[: 2 * len(self.numbers)], 3)
+        target, source, other = self._names()
         amount = self._amount()
         value = self._value(source)
         sign = self.random.choice("+-*")
@@ -124,9 +133,7 @@ class _Writer:
 
     def branch(self) -> None:
         """A line that adds or subtracts, depending on which number is greater."""
-        target, left, right = self.random.sample("abcabc"[: 2 * len(self.numbers)], 3)
-        if left == right:
-            left, right = "a", "b"
+        target, left, right = self._names()
         amount = min(self._amount(), max(2, self._value(target) - 2))
         numbers = self.numbers
         operands = (numbers[target], amount, numbers[left], numbers[right])
@@ -158,7 +165,7 @@ class _Writer:
     def change_list(self) -> None:
         """A line that changes the list."""
         length = len(self.sheet.value(self.items))
-        name = self.random.choice(list(self.numbers))
+        name = self._names()[1]
         kinds = ["reverse"] + ["append"] * (length < LONGEST) + ["rest"] * (length > 3)
         kind = self.random.choice(kinds)
         code, operation, operands = {

@@ -14,7 +14,7 @@ FRAMES = (
     "{Name}: {expr}. Now {value}.",
     "In {name}, {expr}; so {value}.",
     "After {name}, in which {expr}: {value}.",
-    "We come to {name}: {expr}, which leaves {value}.",
+    "We come to {name}: {expr}. That leaves us with this: {value}.",
 )
 FOUND = (
     "{Name}: {expr} has the {value}.",
@@ -73,9 +73,9 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         return ", ".join(f"{who} has the {it}" for who, it in zip(people, value, strict=True))
 
     for number in range(1, size):
-        told, operation, slips = _move(random, people, things, sheet.value(state))
+        told, operation, ways = _move(random, people, things, sheet.value(state))
         sentences.append(f"Move {number}: {told}.")
-        slips = _given(slips, state)
+        slips = _given(ways, state)
         state = sheet.add(f"move {number}", operation, (state,), FRAMES, slips, text=held)
     asked = random.randrange(count)
     slips = _given([("swapped_roles", _look(people, (asked + 1) % count, asked))], state)

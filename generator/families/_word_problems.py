@@ -28,6 +28,7 @@ ERROR_TYPES = (
     "swapped_roles",
     "condition",
 )
+LATE = ("dropped_case",)
 
 PLACES = ("farm", "museum", "toy shop", "market stall", "school store", "harbour", "library")
 AMOUNTS = {1: (2, 10), 2: (6, 40), 3: (25, 160)}
