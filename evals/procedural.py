@@ -12,7 +12,7 @@ from inspect_ai.solver import Solver
 from misstep.loaders import procedural_dataset
 from misstep.registry import Tag, evals, register_variants
 from misstep.scorers import first_error_scoring
-from misstep.solvers import CriticOptions, Order, find_critic
+from misstep.solvers import CriticOptions, Order, asking
 
 
 @task
@@ -59,12 +59,10 @@ def procedural(
         seed, n, steps, position, error_types, families, difficulty, correct_share
     )
     options = CriticOptions(domain, tag, votes, adaptive, weighted, style, order, dataset)
-    chosen = find_critic(critic, options)
     return Task(
         dataset=dataset,
-        solver=chosen.solver,
-        config=chosen.config,
         version=evals()["procedural"].version,
+        **asking(critic, options),
         **first_error_scoring(votes, weighted),
     )
 

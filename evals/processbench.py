@@ -13,7 +13,7 @@ from inspect_ai.solver import Solver
 from misstep.loaders import first_error_dataset
 from misstep.registry import Tag, evals, register_variants
 from misstep.scorers import first_error_scoring
-from misstep.solvers import CriticOptions, Order, find_critic
+from misstep.solvers import CriticOptions, Order, asking
 
 
 @task
@@ -50,12 +50,10 @@ def processbench(
     """
     dataset = first_error_dataset(source, subset, exclude_label_errors, accept)
     options = CriticOptions(domain, tag, votes, adaptive, weighted, style, order, dataset)
-    chosen = find_critic(critic, options)
     return Task(
         dataset=dataset,
-        solver=chosen.solver,
-        config=chosen.config,
         version=evals()["processbench"].version,
+        **asking(critic, options),
         **first_error_scoring(votes, weighted),
     )
 

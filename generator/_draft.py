@@ -44,25 +44,22 @@ class Draft:
 
     problem: Problem
     frames: Sequence[str]
-    odd: Sequence[int]
     rechecks: Mapping[int, int]
     """The node that is gone over again, by the node after which that happens."""
     right: Sequence[Any]
     node: int
     slip: Slip
-    outcome: Outcome
     wrong: Sequence[Any]
+    """The values in the end, where the error is shown."""
+    outcome: Outcome = "plain"
+    odd: Sequence[int] = ()
+    """The nodes that are written in an unusual way."""
     forced: Mapping[int, Any] = field(default_factory=dict)
 
     @property
     def label(self) -> int:
         """The index of the step with the error."""
         return self.node + sum(after < self.node for after in self.rechecks)
-
-    @property
-    def length(self) -> int:
-        """How many steps the solution has."""
-        return len(self.problem.nodes) + len(self.rechecks)
 
 
 def draw(
@@ -103,15 +100,19 @@ def draw(
         if found is not None:
             slip, wrong = found
             frames = [random.choice(each.frames) for each in nodes]
-            outcome: Outcome = "corrected" if correcting else "plain"
-            draft = Draft(problem, frames, (), rechecks, right, node, slip, outcome, wrong)
-            if correcting:
-                draft.wrong = right
-            elif cancelling:
-                _cancel(random, draft)
-            draft.odd = _odd(random, draft)
+            draft = Draft(problem, frames, rechecks, right, node, slip, wrong)
+            _settle(random, draft, correcting, cancelling)
             return draft
     raise DeadEndError
+
+
+def _settle(random: Random, draft: Draft, correcting: bool, cancelling: bool) -> None:
+    """Decide what becomes of the error, and which other steps are written in an unusual way."""
+    if correcting:
+        draft.wrong, draft.outcome = draft.right, "corrected"
+    elif cancelling:
+        _cancel(random, draft)
+    draft.odd = _odd(random, draft)
 
 
 def _slip(

@@ -34,15 +34,7 @@ def settings_of(
     difficulty: int = 2,
     correct_share: float = 0.5,
 ) -> Settings:
-    """Check what was asked for.
-
-    Args:
-        steps: A number of steps, or a range such as 6-12.
-        position: The third in which errors stand: any, early, middle or late.
-        error_types: One or several of ERROR_TYPES; all where it is left out.
-        families: One or several of FAMILIES; all where it is left out.
-        difficulty: From 1 to 3.
-        correct_share: The share of solutions without an error.
+    """Check what was asked for; the arguments are those of `solutions`.
 
     Raises:
         MisstepError: A value that is not allowed.

@@ -4,6 +4,7 @@ import importlib.util
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig
@@ -36,6 +37,13 @@ class Critic:
     config: GenerateConfig = field(default_factory=GenerateConfig)
 
 
+class Asking(TypedDict):
+    """Arguments of a Task."""
+
+    solver: Solver
+    config: GenerateConfig
+
+
 @dataclass(frozen=True)
 class CriticOptions:
     """What a task lets its user choose about a critic."""
@@ -49,6 +57,12 @@ class CriticOptions:
     order: Order = "sequential"
     samples: Iterable[Sample] = ()
     """The data, for the baseline that draws labels as often as they occur there."""
+
+
+def asking(critic: str | Solver, options: CriticOptions) -> Asking:
+    """What a task asks, and with which settings; `find_critic` has the arguments and errors."""
+    found = find_critic(critic, options)
+    return Asking(solver=found.solver, config=found.config)
 
 
 def find_critic(critic: str | Solver, options: CriticOptions) -> Critic:

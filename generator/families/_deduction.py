@@ -92,7 +92,8 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         operation = _rule(rule, names[first], names[second])
         operands = (known[first], known[second])
         known.append(sheet.add(name, operation, operands, FRAMES, slips, text=_comes))
-    sheet.add("count", _count(names), known, COUNTED, _count_slips(names, known))
+    slips = _count_slips(names, known)
+    sheet.add("count", _count(names), known, COUNTED, slips, lambda count: 0 <= count <= len(names))
     sentences.append("How many of these guests come?")
     return sheet.problem(" ".join(sentences))
 

@@ -34,7 +34,7 @@ def matrix(counted, known):
     return rows
 
 
-def accuracy(texts, classes, trained, rounds=6, rate=0.5, shrink=1e-4):
+def accuracy(texts, classes, trained, rounds=4, rate=0.5, shrink=1e-4):
     """Train a logistic regression on the first texts; its accuracy on the rest."""
     counted = [features(text) for text in texts]
     seen = Counter(name for counts in counted[:trained] for name in counts)

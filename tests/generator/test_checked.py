@@ -6,7 +6,7 @@ import pytest
 
 from misstep.generator import FAMILIES
 from tests.generator.checker import AGAIN, ANSWER, equation_holds, value_of, wrong_steps
-from tests.generator.checker_states import follows
+from tests.generator.checker_follows import follows
 
 DECIDED = 0.95
 """The share of solutions that the checker must be able to decide completely."""
@@ -62,7 +62,7 @@ def test_lists_and_stacks_follow_from_those_before(many):
             continue
         for index in range(1, len(rest)):
             if index != place:
-                follow = follows(one.family, one.problem, rest[index - 1], rest[index])
+                follow = follows(one.family, rest[index - 1], rest[index])
                 assert follow is not False, (one.id, rest[index])
                 seen[follow] += 1
     assert seen[True] > 1000
