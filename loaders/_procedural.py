@@ -8,7 +8,7 @@ from inspect_ai.dataset import Dataset, Sample
 
 from misstep.generator import VERSION, check_count, settings_of, solution
 from misstep.loaders._first_error import sample_of
-from misstep.loaders._rows import Row
+from misstep.loaders._rows import check_rows
 
 
 class LazyDataset(Dataset):
@@ -107,6 +107,7 @@ def procedural_dataset(
     start, count = check_count("seed", seed, 0), check_count("n", n, 1)
 
     def make(index: int) -> Sample:
-        return sample_of(Row.model_validate(solution(start, index, settings).row()))
+        [row], _ = check_rows([(index + 1, solution(start, index, settings).row())])
+        return sample_of(row)
 
     return LazyDataset(make, range(count), f"procedural-{VERSION}-{start}")

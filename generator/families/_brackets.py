@@ -97,8 +97,8 @@ def _slips(operands: tuple[Any, str], kinds: str) -> Slips:
 
     def slips(random: Random) -> Iterator[Slip]:
         yield Slip("dropped_case", PASS, operands)
-        yield Slip("off_by_one", ONE_MORE, operands)
         if character in OPENING:
+            yield Slip("off_by_one", ONE_MORE, operands)
             yield Slip("condition", CLOSE_ANY, operands)
             others = [CLOSING[kind] for kind in kinds if CLOSING[kind] != character]
             yield Slip("swapped_roles", READ, (state, OPENING[character]))

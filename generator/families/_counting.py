@@ -96,7 +96,8 @@ def _case(
         slips = slip("wrong_operation", PLUS, operands)
     elif kind == "less":
         c = random.randrange(1, 1 + sizes[0])
-        told = f"every one of {a} rows goes with every one of {b} seats, but {c} are broken"
+        all_of = f"every one of {a} rows goes with every one of {b} seats"
+        told = f"{all_of}, but {c} of these tickets are void"
         operation, operands = PRODUCT_LESS, (a, b, c)
         slips = slip("condition", PRODUCT, (a, b))
     elif kind == "range":

@@ -40,7 +40,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         if left == 0:
             break
         divided = left == 3 or (left > 4 and random.random() < 0.4)
-        base = max(0, len(known) - 1 - random.randrange(2))
+        base = len(known) - 1
         factor, own = random.randrange(low, high), random.choice((2, 3)) if divided else 1
         sign = random.choice((-1, 1))
         value = random.choice((-1, 1)) * random.randrange(2, 2 * high)

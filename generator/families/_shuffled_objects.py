@@ -67,7 +67,8 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     people, things = random.sample(PEOPLE, count), random.sample(THINGS, count)
     state: Any = tuple(things)
     sheet = Sheet()
-    sentences = [" ".join(f"{who} has the {it}." for who, it in zip(people, things, strict=True))]
+    sentences = [f"{who} has the {it}." for who, it in zip(people, things, strict=True)]
+    sentences.append("Those who pass something on do so all at the same time.")
 
     def held(value: Holding) -> str:
         return ", ".join(f"{who} has the {it}" for who, it in zip(people, value, strict=True))
