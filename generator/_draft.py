@@ -26,6 +26,10 @@ CORRECTED = 0.3
 """The share of those in which that earlier one is where the error is."""
 CANCELLED = 0.2
 """The share of the rest for which a second error is sought that restores the answer."""
+COMMON = ("off_by_one", "misread")
+"""The errors that almost every step allows."""
+RARE_FIRST = 0.7
+"""How often others are tried before them."""
 ODD = 0.15
 """The share of steps that are written in an unusual way."""
 MOST_ODD = 2
@@ -122,16 +126,19 @@ def _slip(
     node: int,
     error_types: Container[str],
 ) -> tuple[Slip, list[Any]] | None:
-    """One slip of a node that changes its value, each type as likely as the other."""
+    """One slip of a node that changes its value; rarer types are preferred to common ones."""
     by_type: dict[str, list[Slip]] = {}
     for slip in problem.nodes[node].slips(random):
         if slip.error_type in error_types:
             by_type.setdefault(slip.error_type, []).append(slip)
-    kinds = list(by_type.values())
+    kinds = list(by_type)
     random.shuffle(kinds)
+    if random.random() < RARE_FIRST:
+        kinds.sort(key=COMMON.__contains__)
     for kind in kinds:
-        random.shuffle(kind)
-        for slip in kind:
+        slips = by_type[kind]
+        random.shuffle(slips)
+        for slip in slips:
             try:
                 wrong = evaluate(problem.nodes, {node: slip}, {})
             except DeadEndError:
