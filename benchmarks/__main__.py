@@ -15,6 +15,7 @@ from benchmarks._measurement import Measurement
 BENCHMARKS = (
     "imports",
     "loading",
+    "generating",
     "scoring",
     "memory",
     "voting",

@@ -39,7 +39,9 @@ def first_error_task(
         MisstepError: An option that does not go with the critic.
         UnknownNameError: No such critic, domain or style.
     """
-    labels = Counter(str(sample.target) for sample in dataset)
+    # Counted only for whom it matters: rows may be many, and made when they are asked for.
+    wanted = dataset if critic == "label_distribution" else ()
+    labels = Counter(str(sample.target) for sample in wanted)
     chosen = find_critic(critic, options, labels)
     if critic == "critique" and context is not None:
         domain = find_domain(options.domain)

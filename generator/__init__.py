@@ -1,0 +1,24 @@
+"""Worked solutions that are right or wrong by construction.
+
+A solution is a graph of computed quantities. Its text is written from the graph, and an error is a
+change of the graph: what is right, what is wrong and what follows from it are known exactly.
+"""
+
+from misstep.generator._facts import ERROR_TYPES, POSITIONS, VERSION
+from misstep.generator._settings import Settings, check_count, settings_of
+from misstep.generator._solution import Solution
+from misstep.generator._solutions import solution, solutions
+from misstep.generator.families import FAMILIES
+
+__all__ = [
+    "ERROR_TYPES",
+    "FAMILIES",
+    "POSITIONS",
+    "VERSION",
+    "Settings",
+    "Solution",
+    "check_count",
+    "settings_of",
+    "solution",
+    "solutions",
+]

@@ -1,0 +1,63 @@
+"""The families of problems, one a file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from misstep.generator._draft import Build
+from misstep.generator.families import (
+    _brackets,
+    _counting,
+    _deduction,
+    _fractions,
+    _kinematics,
+    _linear_equations,
+    _percentages,
+    _programs,
+    _sequences,
+    _shuffled_objects,
+    _sorting,
+    _stoichiometry,
+    _word_problems,
+)
+
+
+@dataclass(frozen=True)
+class Family:
+    """One kind of problem."""
+
+    build: Build
+    error_types: tuple[str, ...]
+    """The errors that can happen in it."""
+    late: tuple[str, ...]
+    """Those of them that happen only when it is summed up."""
+
+    def allows(self, error_type: str, position: str) -> bool:
+        """Whether an error can happen in that third of a solution."""
+        anywhere = position in ("any", "late")
+        return error_type in self.error_types and (anywhere or error_type not in self.late)
+
+
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {
+        module.__name__.rpartition("._")[2]: Family(
+            module.build, module.ERROR_TYPES, getattr(module, "LATE", ())
+        )
+        for module in (
+            _word_problems,
+            _linear_equations,
+            _fractions,
+            _percentages,
+            _sequences,
+            _counting,
+            _kinematics,
+            _stoichiometry,
+            _programs,
+            _brackets,
+            _sorting,
+            _shuffled_objects,
+            _deduction,
+        )
+    }
+)
+"""All families by name."""

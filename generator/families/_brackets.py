@@ -1,0 +1,117 @@
+"""Brackets, read one character at a time."""
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from misstep.generator._graph import DeadEndError, Operation, Problem, Slip, Slips
+from misstep.generator._sheet import Sheet
+
+ERROR_TYPES = ("dropped_case", "misread", "off_by_one", "condition", "swapped_roles")
+KINDS = {1: "([", 2: "([{", 3: "([{<"}
+CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+OPENING = {close: start for start, close in CLOSING.items()}
+FRAMES = (
+    "{Name}: {expr}; open now: {value}.",
+    "We read {name}: {expr}. Open now: {value}.",
+    "With {name}, {expr}, and open now: {value}.",
+    "At {name}, {expr}. This leaves open now: {value}.",
+)
+CLOSED = (
+    "{Name}: {expr}, so what is missing is {value}.",
+    "For {name}, {expr}; missing is {value}.",
+)
+
+
+def _spaced(stack: str) -> str:
+    return " ".join(stack) or "none"
+
+
+def _next(stack: str, character: str) -> str:
+    """The open brackets after one more character; one that closes nothing is passed over."""
+    if character in CLOSING:
+        return stack + character
+    return stack[:-1] if stack[-1:] == OPENING[character] else stack
+
+
+def _shown(stack: str, character: str) -> str:
+    return f"it is {character}"
+
+
+def _oddly(stack: str, character: str) -> str:
+    return f"it is {character} after {len(stack)} open"
+
+
+READ = Operation(_next, _shown, _oddly)
+PASS = Operation(lambda stack, character: stack, _shown)
+CLOSE_ANY = Operation(lambda stack, character: stack[:-1], _shown)
+ONE_MORE = Operation(lambda stack, character: _next(stack, character)[:-1], _shown)
+
+
+def _closing(stack: str) -> str:
+    return "".join(CLOSING[character] for character in reversed(stack))
+
+
+def _seen(stack: str) -> str:
+    return f"open are {_spaced(stack)}"
+
+
+CLOSE_ALL = Operation(_closing, _seen)
+CLOSE_IN_ORDER = Operation(lambda stack: _closing(stack[::-1]), _seen)
+CLOSE_BUT_ONE = Operation(lambda stack: _closing(stack[1:]), _seen)
+
+
+def build(random: Random, size: int, difficulty: int) -> Problem:
+    """A node for every character, then what is missing at the end."""
+    kinds = KINDS[difficulty]
+    sheet = Sheet()
+    stack, text = "", []
+    state: Any = ""
+    for number in range(1, size):
+        top = CLOSING.get(stack[-1:], "")
+        if not stack or random.random() < 0.55:
+            character = random.choice(kinds)
+        elif random.random() < 0.7:
+            character = top
+        else:
+            character = CLOSING[random.choice(kinds)]
+        text.append(character)
+        operands = (state, character)
+        state = sheet.add(
+            f"character {number}", READ, operands, FRAMES, _slips(operands, kinds), text=_spaced
+        )
+        stack = sheet.value(state)
+    if len(stack) < 2:
+        raise DeadEndError
+    sheet.add("the end", CLOSE_ALL, (state,), CLOSED, _end_slips(state), text=_spaced)
+    return sheet.problem(
+        f"Read the brackets {' '.join(text)} from the left, character 1 first. An opening bracket "
+        "is put on top of those that are open; a closing one closes the top one if it is of the "
+        "same kind, and is passed over otherwise. Which brackets are missing at the end to close "
+        "those that are open, in the order in which they must come?"
+    )
+
+
+def _slips(operands: tuple[Any, str], kinds: str) -> Slips:
+    state, character = operands
+
+    def slips(random: Random) -> Iterator[Slip]:
+        yield Slip("dropped_case", PASS, operands)
+        if character in OPENING:
+            yield Slip("off_by_one", ONE_MORE, operands)
+            yield Slip("condition", CLOSE_ANY, operands)
+            others = [CLOSING[kind] for kind in kinds if CLOSING[kind] != character]
+            yield Slip("swapped_roles", READ, (state, OPENING[character]))
+        else:
+            others = [kind for kind in kinds if kind != character]
+            yield Slip("swapped_roles", READ, (state, CLOSING[character]))
+        yield Slip("misread", READ, (state, random.choice(others)))
+
+    return slips
+
+
+def _end_slips(state: object) -> Slips:
+    return lambda random: [
+        Slip("swapped_roles", CLOSE_IN_ORDER, (state,)),
+        Slip("dropped_case", CLOSE_BUT_ONE, (state,)),
+    ]

@@ -1,0 +1,210 @@
+"""Programs with numbers and a list, traced line by line."""
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from misstep.generator._graph import Operation, Problem, Slip, Slips, text_of
+from misstep.generator._numbers import (
+    ADD,
+    CODE_FRAMES,
+    MULTIPLY,
+    SUBTRACT,
+    TOTAL,
+    arithmetic_slips,
+    positive,
+    slip,
+    slips_of,
+)
+from misstep.generator._sheet import Sheet
+
+ERROR_TYPES = (
+    "wrong_operation",
+    "dropped_case",
+    "misread",
+    "off_by_one",
+    "swapped_roles",
+    "condition",
+)
+SIZES = {1: (2, 9), 2: (3, 20), 3: (10, 80)}
+LISTS = (
+    "{name}: {expr}, which gives {value}.",
+    "For {name} we have {expr}, so it is {value}.",
+    "Now {name}: {expr} makes it {value}.",
+)
+LONGEST = 6
+
+List = tuple[int, ...]
+
+
+def _or_less(a: int, b: int, left: int, right: int) -> Operation:
+    return ADD if left > right else SUBTRACT
+
+
+IF_GREATER = Operation(
+    lambda a, b, left, right: _or_less(a, b, left, right).run(a, b),
+    lambda a, b, left, right: _or_less(a, b, left, right).show(a, b),
+)
+IF_NOT = Operation(
+    lambda a, b, left, right: _or_less(a, b, right, left).run(a, b),
+    lambda a, b, left, right: _or_less(a, b, right, left).show(a, b),
+)
+APPEND = Operation(
+    lambda items, item: (*items, item),
+    lambda items, item: f"{item} goes to the end of {text_of(items)}",
+)
+APPEND_FRONT = Operation(lambda items, item: (item, *items), APPEND.show)
+APPEND_NOTHING = Operation(lambda items, item: items, APPEND.show)
+REVERSE = Operation(lambda items: items[::-1], lambda items: f"{text_of(items)} is turned round")
+REST = Operation(lambda items: items[1:], lambda items: f"{text_of(items)} loses its first item")
+BUT_LAST = Operation(lambda items: items[:-1], REST.show)
+KEEP = Operation(lambda items: items, REVERSE.show)
+ITEM = Operation(
+    lambda items, place: items[place], lambda items, place: f"item {place} of {text_of(items)}"
+)
+ITEM_FROM_ONE = Operation(lambda items, place: items[place - 1], ITEM.show)
+SUM = Operation(lambda items: sum(items), lambda items: TOTAL.show(*items))
+SUM_BUT_LAST = Operation(lambda items: sum(items[:-1]), lambda items: TOTAL.show(*items[:-1]))
+
+
+class _Writer:
+    """A program that grows line by line, and the nodes of its trace."""
+
+    def __init__(self, random: Random, difficulty: int) -> None:
+        self.random = random
+        self.low, self.high = SIZES[difficulty]
+        self.sheet = Sheet()
+        self.lines: list[str] = []
+        self.numbers: dict[str, Any] = {}
+        for name in "abc"[: 2 + (difficulty > 1)]:
+            self.numbers[name] = self._amount() + self.high
+            self.lines.append(f"{name} = {self.numbers[name]}")
+        self.items: Any = tuple(self._amount() for _ in range(3))
+        self.lines.append(f"xs = {text_of(self.items)}")
+        self.fits = positive(60 * self.high)
+        self.latest = "a"
+
+    def _amount(self) -> int:
+        return self.random.randrange(self.low, self.high)
+
+    def _value(self, name: str) -> int:
+        value = self.sheet.value(self.numbers[name])
+        assert isinstance(value, int)  # noqa: S101 (numbers are whole here)
+        return value
+
+    def _names(self) -> tuple[str, str, str]:
+        """Any variable, one that mostly has just been set, and another than that."""
+        names = list(self.numbers)
+        second = self.latest if self.random.random() < 0.7 else self.random.choice(names)
+        third = self.random.choice([name for name in names if name != second])
+        return self.random.choice(names), second, third
+
+    def _assign(
+        self, name: str, code: str, operation: Operation, operands: tuple[Any, ...], slips: Slips
+    ) -> None:
+        self.lines.append(f"{name} = {code}")
+        self.latest = name
+        self.numbers[name] = self.sheet.add(
+            f"{name} after line {len(self.lines)}",
+            operation,
+            operands,
+            CODE_FRAMES,
+            slips,
+            self.fits,
+        )
+
+    def number(self) -> None:
+        """A line that computes a number from another."""
+        target, source, other = self._names()
+        amount = self._amount()
+        value = self._value(source)
+        sign = self.random.choice("+-*")
+        if sign == "*" and value < 3 * self.high:
+            amount = self.random.randrange(2, 4)
+        elif sign != "+":
+            sign = "-" if value > amount + 1 else "+"
+        operation = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY}[sign]
+        operands = (self.numbers[source], amount)
+        slips = slips_of(
+            arithmetic_slips(operation, operands),
+            slip("swapped_roles", operation, (self.numbers[other], amount)),
+        )
+        self._assign(target, f"{source} {sign} {amount}", operation, operands, slips)
+
+    def branch(self) -> None:
+        """A line that adds or subtracts, depending on which number is greater."""
+        target, left, right = self._names()
+        amount = min(self._amount(), max(2, self._value(target) - 2))
+        numbers = self.numbers
+        operands = (numbers[target], amount, numbers[left], numbers[right])
+        slips = slips_of(
+            arithmetic_slips(IF_GREATER, operands), slip("condition", IF_NOT, operands)
+        )
+        code = f"{target} + {amount} if {left} > {right} else {target} - {amount}"
+        self._assign(target, code, IF_GREATER, operands, slips)
+
+    def from_list(self) -> None:
+        """A line that takes a number out of the list."""
+        target = self.random.choice(list(self.numbers))
+        length = len(self.sheet.value(self.items))
+        if self.random.random() < 0.5:
+            operands = (self.items,)
+            slips = slips_of(
+                arithmetic_slips(SUM, operands), slip("dropped_case", SUM_BUT_LAST, operands)
+            )
+            self._assign(target, "sum(xs)", SUM, operands, slips)
+            return
+        place = self.random.randrange(1, length)
+        given = (self.items, place)
+        slips = slips_of(
+            slip("off_by_one", ITEM_FROM_ONE, given),
+            slip("misread", ITEM, (self.items, place - 1)),
+        )
+        self._assign(target, f"xs[{place}]", ITEM, given, slips)
+
+    def change_list(self) -> None:
+        """A line that changes the list."""
+        length = len(self.sheet.value(self.items))
+        name = self._names()[1]
+        kinds = ["reverse"] + ["append"] * (length < LONGEST) + ["rest"] * (length > 3)
+        kind = self.random.choice(kinds)
+        code, operation, operands = {
+            "append": (f"xs.append({name})", APPEND, (self.items, self.numbers[name])),
+            "reverse": ("xs.reverse()", REVERSE, (self.items,)),
+            "rest": ("xs = xs[1:]", REST, (self.items,)),
+        }[kind]
+        self.lines.append(code)
+        slips = self._list_slips(kind, operands, name)
+        label = f"xs after line {len(self.lines)}"
+        self.items = self.sheet.add(label, operation, operands, LISTS, slips, _short)
+
+    def _list_slips(self, kind: str, operands: tuple[Any, ...], name: str) -> Slips:
+        others = [value for key, value in self.numbers.items() if key != name]
+
+        def slips(random: Random) -> Iterator[Slip]:
+            if kind == "append":
+                yield Slip("swapped_roles", APPEND, (operands[0], random.choice(others)))
+                yield Slip("wrong_operation", APPEND_FRONT, operands)
+                yield Slip("dropped_case", APPEND_NOTHING, operands)
+            elif kind == "reverse":
+                yield Slip("dropped_case", KEEP, operands)
+            else:
+                yield Slip("off_by_one", BUT_LAST, operands)
+
+        return slips
+
+
+def _short(items: List) -> bool:
+    return 2 <= len(items) <= LONGEST + 1
+
+
+def build(random: Random, size: int, difficulty: int) -> Problem:
+    """A node for every line after the first ones, which set the variables."""
+    writer = _Writer(random, difficulty)
+    makers = (writer.number, writer.number, writer.branch, writer.from_list, writer.change_list)
+    for _ in range(size - 1):
+        random.choice(makers)()
+    random.choice((writer.number, writer.from_list))()
+    asked = writer.lines[-1].split(" ")[0]
+    listing = "\n".join(f"{number}: {line}" for number, line in enumerate(writer.lines, start=1))
+    return writer.sheet.problem(f"Here is a program:\n{listing}\nWhat is {asked} at the end?")

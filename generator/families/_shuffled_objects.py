@@ -1,0 +1,125 @@
+"""People who trade and pass on what they hold."""
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any
+
+from misstep.generator._graph import Operation, Problem, Slip, Slips
+from misstep.generator._names import PEOPLE, THINGS
+from misstep.generator._sheet import Sheet
+
+ERROR_TYPES = ("dropped_case", "misread", "condition", "swapped_roles")
+COUNTS = {1: 3, 2: 4, 3: 6}
+FRAMES = (
+    "{Name}: {expr}. Now {value}.",
+    "In {name}, {expr}; so {value}.",
+    "After {name}, in which {expr}: {value}.",
+    "We come to {name}: {expr}. That leaves us with this: {value}.",
+)
+FOUND = (
+    "{Name}: {expr} has the {value}.",
+    "For {name}, {expr} has the {value}.",
+)
+
+Holding = tuple[str, ...]
+
+
+def _trade(people: Sequence[str], a: int, b: int) -> Operation:
+    def run(state: Holding) -> Holding:
+        now = list(state)
+        now[a], now[b] = now[b], now[a]
+        return tuple(now)
+
+    return Operation(
+        run,
+        lambda state: f"{people[a]} and {people[b]} trade",
+        lambda state: f"{people[b]} gives the {state[b]} for the {state[a]} of {people[a]}",
+    )
+
+
+def _pass_on(people: Sequence[str], ring: tuple[int, int, int], back: bool = False) -> Operation:
+    a, b, c = ring
+
+    def run(state: Holding) -> Holding:
+        now = list(state)
+        now[a], now[b], now[c] = (
+            (state[b], state[c], state[a]) if back else (state[c], state[a], state[b])
+        )
+        return tuple(now)
+
+    x, y, z = people[a], people[b], people[c]
+    told = f"{x} passes to {y}, {y} to {z}, {z} to {x}"
+    return Operation(run, lambda state: told)
+
+
+def _if_holds(who: int, thing: str, yes: Operation, no: Operation) -> Operation:
+    def chosen(state: Holding) -> Operation:
+        return yes if state[who] == thing else no
+
+    return Operation(
+        lambda state: chosen(state).run(state), lambda state: chosen(state).show(state)
+    )
+
+
+def build(random: Random, size: int, difficulty: int) -> Problem:
+    """A node for every move, then who has what is asked for."""
+    count = COUNTS[difficulty]
+    people, things = random.sample(PEOPLE, count), random.sample(THINGS, count)
+    state: Any = tuple(things)
+    sheet = Sheet()
+    sentences = [f"{who} has the {it}." for who, it in zip(people, things, strict=True)]
+    sentences.append("Those who pass something on do so all at the same time.")
+
+    def held(value: Holding) -> str:
+        return ", ".join(f"{who} has the {it}" for who, it in zip(people, value, strict=True))
+
+    for number in range(1, size):
+        told, operation, ways = _move(random, people, things, sheet.value(state))
+        sentences.append(f"Move {number}: {told}.")
+        slips = _given(ways, state)
+        state = sheet.add(f"move {number}", operation, (state,), FRAMES, slips, text=held)
+    asked = random.randrange(count)
+    slips = _given([("swapped_roles", _look(people, (asked + 1) % count, asked))], state)
+    sheet.add("the answer", _look(people, asked, asked), (state,), FOUND, slips)
+    sentences.append(f"What does {people[asked]} have at the end?")
+    return sheet.problem(" ".join(sentences))
+
+
+def _look(people: Sequence[str], place: int, asked: int) -> Operation:
+    return Operation(lambda state: state[place], lambda state: people[asked])
+
+
+def _given(slips: Sequence[tuple[str, Operation]], state: object) -> Slips:
+    def made(random: Random) -> Iterator[Slip]:
+        for error_type, operation in slips:
+            yield Slip(error_type, operation, (state,))
+
+    return made
+
+
+def _move(
+    random: Random, people: Sequence[str], things: Sequence[str], state: Holding
+) -> tuple[str, Operation, list[tuple[str, Operation]]]:
+    """What is told of a move, what it does, and its slips."""
+    a, b, c = random.sample(range(len(people)), 3)
+    kind = random.choice(("trade", "pass", "if"))
+    if kind == "pass":
+        operation = _pass_on(people, (a, b, c))
+        told = operation.show(state)
+        back = Operation(_pass_on(people, (a, b, c), back=True).run, operation.show)
+        slips = [("swapped_roles", back)]
+    elif kind == "trade":
+        operation = _trade(people, a, b)
+        told = operation.show(state)
+        slips = [("misread", _trade(people, a, c)), ("misread", _trade(people, b, c))]
+    else:
+        yes, no = _trade(people, a, b), _trade(people, b, c)
+        thing = state[a] if random.random() < 0.5 else random.choice(things)
+        operation = _if_holds(a, thing, yes, no)
+        told = (
+            f"if {people[a]} has the {thing}, {people[a]} and {people[b]} trade; "
+            f"otherwise {people[b]} and {people[c]} trade"
+        )
+        slips = [("condition", _if_holds(a, thing, no, yes)), ("misread", _trade(people, a, c))]
+    nothing = Operation(lambda state: state, operation.show)
+    return told, operation, [*slips, ("dropped_case", nothing)]

@@ -1,0 +1,124 @@
+import pytest
+from inspect_ai import eval as run_task
+from inspect_ai.dataset import Sample
+from inspect_ai.util import registry_create
+
+import misstep.registry.entry_point  # noqa: F401
+from misstep.evals.procedural import procedural
+from misstep.generator import FAMILIES
+from misstep.loaders import LazyDataset, Row
+from misstep.registry import MisstepError, evals
+from misstep.solvers import critique_prompt
+
+
+def run(tmp_path, **arguments):
+    [log] = run_task(
+        procedural(**arguments),
+        model="mockllm/model",
+        log_dir=str(tmp_path),
+        display="none",
+        log_realtime=False,
+    )
+    assert log.status == "success"
+    return log
+
+
+def test_from_seed_to_log(tmp_path):
+    log = run(tmp_path, seed=7, n=26, critic="no_error")
+    [score] = [score for score in log.results.scores if score.name == "first_error"]
+    assert score.metrics["correct_accuracy"].value == 1
+    assert score.metrics["error_count"].value == 13
+    assert log.samples[3].id == "procedural-v1-7-000003"
+    assert {sample.metadata["subset"] for sample in log.samples} == set(FAMILIES)
+
+
+def test_the_label_distribution_is_that_of_the_rows(tmp_path):
+    log = run(tmp_path, seed=7, n=20, critic="label_distribution", correct_share=1)
+    assert all(score.answer == "-1" for s in log.samples for score in [s.scores["first_error"]])
+
+
+def test_metadata_has_what_is_known_of_the_error():
+    sample = procedural(seed=7, n=5, correct_share=0, position="late", steps=12).dataset[4]
+    assert sample.metadata["label"] == int(sample.target) > 7
+    assert sample.metadata["position"] > 2 / 3
+    assert len(sample.metadata["steps"]) == sample.metadata["length"] == 12
+    assert sample.metadata["correct_steps"] != sample.metadata["steps"]
+    Row.model_validate({"id": sample.id, "problem": sample.input, **sample.metadata})
+
+
+@pytest.mark.parametrize(
+    ("variant", "rows", "fits"),
+    [
+        ("small", 64, lambda m: True),
+        ("long", 500, lambda m: 12 <= m["length"] <= 20),
+        ("late", 500, lambda m: m["position"] is None or m["position"] > 2 / 3),
+    ],
+)
+def test_variants_are_what_they_say(variant, rows, fits):
+    task = registry_create("task", f"misstep/procedural.{variant}")
+    assert len(task.dataset) == rows == evals()["procedural"].variants[variant].size.samples
+    assert all(fits(task.dataset[index].metadata) for index in range(30))
+
+
+def test_estimated_prompt_tokens_are_a_third_of_the_characters():
+    from misstep.registry import find_domain
+
+    entry = evals()["procedural"]
+    sizes = {"procedural": entry.size} | {
+        f"procedural.{name}": variant.size for name, variant in entry.variants.items()
+    }
+    for name, size in sizes.items():
+        samples = registry_create("task", f"misstep/{name}").dataset[:130]
+        prompts = (
+            critique_prompt(find_domain("generic"), s.input, s.metadata["steps"]) for s in samples
+        )
+        estimate = sum(map(len, prompts)) / 3 / len(samples) * size.samples
+        assert size.prompt_tokens == pytest.approx(estimate, rel=0.08), name
+
+
+def test_a_task_of_very_many_rows_is_there_at_once():
+    dataset = procedural(n=10**9).dataset
+    assert len(dataset) == 10**9
+    assert dataset[10**9 - 1].id == "procedural-v1-0-999999999"
+
+
+def test_a_bad_argument_is_one_message():
+    with pytest.raises(MisstepError, match="Did you mean 'late'"):
+        procedural(position="lat")
+
+
+@pytest.fixture
+def lazy():
+    made = []
+
+    def make(index):
+        made.append(index)
+        return Sample(id=index, input="x" * (10 - index))
+
+    return LazyDataset(make, range(6), "some"), made
+
+
+def ids(dataset):
+    return [sample.id for sample in dataset]
+
+
+def test_samples_are_made_once_and_when_needed(lazy):
+    dataset, made = lazy
+    assert made == []
+    assert dataset[2].id == 2
+    assert ids(dataset[1:4]) == [1, 2, 3]
+    assert made == [2, 1, 3]
+    assert (dataset.name, dataset.location) == ("some", None)
+
+
+def test_slices_filters_shuffles_and_sorts_are_those_of_a_list(lazy):
+    dataset, _ = lazy
+    assert ids(dataset.filter(lambda sample: sample.id % 2, "odd")) == [1, 3, 5]
+    dataset.sort()
+    assert ids(dataset) == [5, 4, 3, 2, 1, 0]
+    dataset.sort(key=lambda sample: sample.id)
+    dataset.shuffle(3)
+    assert dataset.shuffled
+    assert dataset[:2].shuffled
+    assert sorted(ids(dataset)) == [0, 1, 2, 3, 4, 5] != ids(dataset)
+    dataset.shuffle_choices(1)

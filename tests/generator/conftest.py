@@ -1,0 +1,15 @@
+import pytest
+
+from misstep.generator import solutions
+
+SEEDS, EACH = 100, 100
+
+
+@pytest.fixture(scope="session")
+def many():
+    """Ten thousand solutions over a hundred seeds, of all difficulties and lengths."""
+    made = []
+    for seed in range(SEEDS):
+        steps = ("6-12", "4-8", "12-20")[seed // 3 % 3]
+        made += solutions(seed, EACH, difficulty=seed % 3 + 1, steps=steps)
+    return made
