@@ -74,6 +74,8 @@ class Answer(NamedTuple):
     reasoning: list[str] | None
     stop_reason: StopReason
     usage: ModelUsage
+    chance: float | None = None
+    """Of a recorded score: how probable it holds the step to be right."""
 
 
 class Recording(NamedTuple):

@@ -1,5 +1,6 @@
 """The provider `replay/…`: recorded outputs, answered again by the id of the running sample."""
 
+from math import inf, log
 from pathlib import Path
 
 from inspect_ai.log._samples import sample_active
@@ -11,17 +12,23 @@ from inspect_ai.model import (
     ContentReasoning,
     ContentText,
     GenerateConfig,
+    Logprob,
+    Logprobs,
     Model,
     ModelAPI,
     ModelCall,
     ModelOutput,
     ModelUsage,
+    TopLogprob,
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from misstep.providers._asked import what_is_asked
 from misstep.providers._records import Answer, Recording, read_recording
 from misstep.registry import ModelError, from_start
+
+_THRESHOLD = 0.5
+"""A step that scores less is wrong."""
 
 
 class ReplayAPI(ModelAPI):
@@ -85,6 +92,7 @@ class ReplayAPI(ModelAPI):
                         content=_content(answer, i), model=self.model_name, source="generate"
                     ),
                     stop_reason=answer.stop_reason,
+                    logprobs=_logprobs(answer.chance, answer.texts[i]),
                 )
                 for i in range(first, first + n)
             ],
@@ -120,6 +128,8 @@ def _recording(source: Model | str | Path) -> Recording:
 def _find(recording: Recording, name: str, step: int | None) -> Answer:
     if (answer := recording.answers.get((name, step))) is not None:
         return answer
+    if step is not None and name in recording.scores:
+        return _judged(recording, name, step)
     others = sorted(k for i, k in recording.answers if i == name and k is not None)
     if (name, None) in recording.answers:
         known = " (one record of it has no step)"
@@ -131,6 +141,32 @@ def _find(recording: Recording, name: str, step: int | None) -> Answer:
         known = ""
     asked = "" if step is None else f", step {step}"
     raise ModelError(f"{recording.path}: nothing is recorded for id {name!r}{asked}{known}.")
+
+
+def _judged(recording: Recording, name: str, step: int) -> Answer:
+    """A recorded score as a judge of single tokens would have given it: the sign and its chance."""
+    line, scores = recording.scores[name]
+    if step >= len(scores):
+        raise ModelError(
+            f"{recording.path}, line {line}: id {name!r} has {len(scores)} scores, "
+            f"and step {step} is asked about."
+        )
+    if not 0 <= scores[step] <= 1:
+        raise ModelError(
+            f"{recording.path}, line {line}: id {name!r}, step {step}: the score {scores[step]} "
+            "is not a probability. Scores that judge a step are from 0 to 1."
+        )
+    sign = "+" if scores[step] >= _THRESHOLD else "-"
+    return Answer(line, [sign], None, "stop", ModelUsage(), chance=scores[step])
+
+
+def _logprobs(chance: float | None, sign: str) -> Logprobs | None:
+    if chance is None:
+        return None
+    chances = {"+": chance, "-": 1 - chance}
+    top = [TopLogprob(token=s, logprob=log(p) if p else -inf) for s, p in chances.items()]
+    own = next(option.logprob for option in top if option.token == sign)
+    return Logprobs(content=[Logprob(token=sign, logprob=own, top_logprobs=top)])
 
 
 def _content(answer: Answer, i: int) -> str | list[Content]:

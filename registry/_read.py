@@ -93,7 +93,9 @@ def read_yaml(path: Path) -> Any:  # noqa: ANN401
 def _explain(error: Any, entry: type[Any]) -> str:  # noqa: ANN401
     where = ".".join(str(part) for part in error["loc"] if part != "[key]") or "(top level)"
     if error["type"] == "extra_forbidden":
-        return f"{where}: unknown key.{did_you_mean(str(error['loc'][-1]), sorted(_keys(entry)))}"
+        return (
+            f"{where}: unknown key.{did_you_mean(str(error['loc'][-1]), sorted(set(_keys(entry))))}"
+        )
     value = "" if error["type"] == "missing" else f" (the value is {error['input']!r})"
     return f"{where}: {error['msg']}{value}"
 

@@ -63,6 +63,28 @@ def test_recorded_steps_are_found_by_their_number(tmp_path, own_file, order):
     assert answers(log) == {"a": "0", "b": "-1", "c": "2"}
 
 
+@pytest.mark.parametrize("order", ["sequential", "parallel"])
+def test_recorded_scores_judge_each_step(tmp_path, own_file, order):
+    scores = {"a": [0.25], "b": [1, 0.5], "c": [0.9, 0.8, 0]}
+    records = [{"id": i, "scores": row} for i, row in scores.items()]
+    log = replay(tmp_path, own_file, records, critic="stepwise", order=order)
+    assert answers(log) == {"a": "0", "b": "-1", "c": "2"}
+    for sample in log.samples:
+        judged = [step["probability"] for step in sample.store["steps"]]
+        assert judged == pytest.approx(scores[sample.id])
+
+
+@pytest.mark.parametrize(
+    ("scores", "says"),
+    [([1.0], "has 1 scores, and step 1 is asked about"), ([3.5, 1], "is not a probability")],
+)
+def test_scores_that_cannot_judge_a_step_are_named(tmp_path, own_file, scores, says):
+    records = [{"id": i, "scores": scores if i == "b" else [1, 1, 1]} for i in "abc"]
+    log = replay(tmp_path, own_file, records, critic="stepwise")
+    assert log.status == "error"
+    assert says in log.error.message
+
+
 def test_a_missing_record_is_an_error_that_names_the_id(tmp_path, own_file):
     log = replay(tmp_path, own_file, [{"id": "a", "text": "x"}])
     assert log.status == "error"
