@@ -38,9 +38,14 @@ def read_verdict(text: str, reading: Reading) -> Verdict | Unread:
             the last box that holds one index, looking through markup (`\text{3}`), tag names
             (`paragraph_3`) and remarks (`-1 (not found)`).
     """
+    box = last_box(text)
+    strict = Unread.NO_BOX if box is None else index_in(box)
     if reading == "strict":
-        box = last_box(text)
-        return Unread.NO_BOX if box is None else index_in(box)
+        return strict
+    # A last box that holds a bare index is the last that parses, too, unless one is written with a
+    # space, as only this reading knows them.
+    if isinstance(strict, int) and text.count(r"\boxed") == text.count(_BOX):
+        return strict
     boxes = _nested_boxes(text)
     for box in reversed(boxes):
         index = _lenient_index(box)

@@ -40,6 +40,7 @@ UNREADABLE = Unread.NOT_AN_INDEX
         (r"\boxed{3x}", UNREADABLE, UNREADABLE),
         (r"\boxed{\frac{1}{2}}", UNREADABLE, UNREADABLE),
         (r"\boxed{\boxed{4}}", UNREADABLE, 4),
+        (r"\boxed{3} and then \boxed {4}", 3, 4),
         (r"\boxed{99}", 99, 99),
         (r"\boxed{-2}", -2, -2),
         (r"the answer is 3", Unread.NO_BOX, Unread.NO_BOX),
