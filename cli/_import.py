@@ -11,9 +11,9 @@ from rich.markup import escape
 
 from misstep.cli._figures import figures_table
 from misstep.loaders import recorded_datasets
-from misstep.registry import evals, printable
+from misstep.registry import RECORDED, evals, printable
 from misstep.scorers import first_error_scoring
-from misstep.solvers import RECORDED, recorded
+from misstep.solvers import recorded
 
 EVAL = "processbench"
 """What an imported log is a log of, so that it compares with native ones."""

@@ -12,10 +12,7 @@ from misstep.loaders._fields import id_text, whole_number
 from misstep.loaders._files import parse_rows, read_file
 from misstep.loaders._first_error import load_rows, sample_of
 from misstep.loaders._rows import Row, explain
-from misstep.registry import DataError
-
-RECORDED = "recorded"
-"""Where a sample's metadata keeps what was recorded for it."""
+from misstep.registry import RECORDED, DataError
 
 _Score = Annotated[float, Field(allow_inf_nan=False)]
 

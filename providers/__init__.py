@@ -10,9 +10,9 @@ from inspect_ai.model import ModelAPI, modelapi
 
 from misstep.providers._asked import asking_for
 from misstep.providers._imported import ImportedAPI
-from misstep.providers._replay import ReplayAPI, recorded_scores
+from misstep.providers._replay import ReplayAPI
 
-__all__ = ["asking_for", "embedded", "imported", "recorded_scores", "replay"]
+__all__ = ["asking_for", "embedded", "imported", "replay"]
 
 
 @modelapi(name="embedded")

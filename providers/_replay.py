@@ -1,7 +1,6 @@
 """The provider `replay/…`: recorded outputs, answered again by the id of the running sample."""
 
 from math import inf, log
-from pathlib import Path
 
 from inspect_ai.log._samples import sample_active
 from inspect_ai.model import (
@@ -14,7 +13,6 @@ from inspect_ai.model import (
     GenerateConfig,
     Logprob,
     Logprobs,
-    Model,
     ModelAPI,
     ModelCall,
     ModelOutput,
@@ -99,30 +97,6 @@ class ReplayAPI(ModelAPI):
             # The record's usage is that of all its texts, so it counts with the first of them.
             usage=answer.usage if first == 0 else ModelUsage(),
         )
-
-
-def recorded_scores(source: Model | str | Path, id: str | int) -> list[float]:
-    """The recorded scores of a sample's steps.
-
-    Args:
-        source: A replay model, or the path of a file of recorded outputs.
-        id: The sample's id.
-
-    Raises:
-        ModelError: The model is not a replay one, or no scores are recorded for the id.
-    """
-    recording = _recording(source)
-    if str(id) not in recording.scores:
-        raise ModelError(f"{recording.path}: no record gives the 'scores' of id {str(id)!r}.")
-    return list(recording.scores[str(id)][1])
-
-
-def _recording(source: Model | str | Path) -> Recording:
-    if not isinstance(source, Model):
-        return read_recording(from_start(str(source)))
-    if not isinstance(source.api, ReplayAPI):
-        raise ModelError(f"{source} has no recorded scores: only replay/… models do.")
-    return source.api.recording
 
 
 def _find(recording: Recording, name: str, step: int | None) -> Answer:

@@ -12,7 +12,7 @@ from misstep.registry._errors import (
 )
 from misstep.registry._evals import Eval, Size, Variant, evals
 from misstep.registry._judges import Judge, find_judge
-from misstep.registry._labels import GOLD_SECTIONS, NO_ERROR, PUBLISHED_GOLD_SECTIONS
+from misstep.registry._labels import GOLD_SECTIONS, NO_ERROR, PUBLISHED_GOLD_SECTIONS, RECORDED
 from misstep.registry._published import Table, published
 from misstep.registry._sections import ANSWER, SECTIONS, SectionsPrompt, find_sections_prompt
 from misstep.registry._sources import Source, SourceFile, find_source, sources
@@ -25,6 +25,7 @@ __all__ = [
     "NO_ERROR",
     "PROBLEM",
     "PUBLISHED_GOLD_SECTIONS",
+    "RECORDED",
     "SECTIONS",
     "SOLUTION",
     "DataError",

@@ -8,3 +8,6 @@ GOLD_SECTIONS = "gold_sections"
 
 PUBLISHED_GOLD_SECTIONS = "gold_sections_published"
 """The same as annotated, where that differs: the published script takes any number."""
+
+RECORDED = "recorded"
+"""Where a sample's metadata has what a run made elsewhere left for it."""

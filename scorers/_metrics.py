@@ -56,7 +56,7 @@ def outcome_of(score: Score, sample_metadata: dict[str, object]) -> Outcome:
     metadata = score.metadata or {}
     return Outcome(
         hit=_hit(score.value),
-        has_error=bool(sample_metadata.get("has_error")),
+        has_error=bool(sample_metadata["has_error"]),
         subset=None if subset is None else str(subset),
         unread=metadata.get("unread"),
         voting=metadata.get("voting") or {},

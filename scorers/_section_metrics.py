@@ -4,10 +4,10 @@ Inspect calls metrics while a run goes on, with few samples or none: every figur
 for any input, and is nan where its set is empty.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
@@ -58,13 +58,12 @@ def section_metrics() -> Metric:
 
 
 def _outcome(scored: SampleScore) -> SectionsOutcome:
-    value = scored.score.value
-    values = value if isinstance(value, Mapping) else {}
+    values = scored.score.as_dict()
     metadata = scored.score.metadata or {}
     subset = (scored.sample_metadata or {}).get("subset")
     unread = metadata.get("unread")
     return SectionsOutcome(
-        values=tuple(float(values.get(name) or 0) for name in VALUES),
+        values=tuple(float(cast(float, values[name])) for name in VALUES),
         subset=None if subset is None else str(subset),
         unread=unread,
         truncated=unread == Unread.TRUNCATED or bool(metadata.get("truncated")),

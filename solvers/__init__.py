@@ -5,7 +5,7 @@ from misstep.solvers._critics import CRITICS, Critic, CriticOptions, find_critic
 from misstep.solvers._critique import critique
 from misstep.solvers._first_error_task import first_error_task
 from misstep.solvers._prompts import critique_prompt, tagged
-from misstep.solvers._recorded import RECORDED, recorded
+from misstep.solvers._recorded import recorded
 from misstep.solvers._section_baselines import all_sections, no_section, section_range
 from misstep.solvers._sections import sections_critique, sections_prompt
 from misstep.solvers._sections_task import SECTION_CRITICS, sections_task
@@ -13,7 +13,6 @@ from misstep.solvers._stepwise import Order, stepwise
 
 __all__ = [
     "CRITICS",
-    "RECORDED",
     "SECTION_CRITICS",
     "Critic",
     "CriticOptions",

@@ -3,11 +3,8 @@
 from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput, StopReason
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from misstep.registry import NO_ERROR
+from misstep.registry import NO_ERROR, RECORDED
 from misstep.scorers import Unread, unread_output
-
-RECORDED = "recorded"
-"""Where a sample's metadata holds the record: `critiques`, `scores` or a `prediction`."""
 
 
 @solver

@@ -6,7 +6,7 @@ from inspect_ai.dataset import Sample
 from inspect_ai.model import ContentReasoning, GenerateConfig, get_model
 from inspect_ai.solver import solver
 
-from misstep.providers import asking_for, recorded_scores
+from misstep.providers import asking_for
 from misstep.registry import ModelError
 
 
@@ -194,18 +194,10 @@ async def test_outside_of_a_sample_nothing_can_be_answered(record):
         await model.generate("?")
 
 
-def test_a_changed_file_is_read_again(record):
-    assert recorded_scores(get_model(record({"id": 1, "scores": [0.5]})), 1) == [0.5]
-    path = record({"id": 1, "scores": [0.5, 1]}).removeprefix("replay/")
-    assert recorded_scores(path, "1") == [0.5, 1.0]
-
-
-def test_missing_scores_are_named(record):
-    path = record({"id": 1, "text": "a"}).removeprefix("replay/")
-    with pytest.raises(ModelError, match="no record gives the 'scores' of id '1'"):
-        recorded_scores(path, 1)
-    with pytest.raises(ModelError, match=r"mockllm/model has no recorded scores"):
-        recorded_scores(get_model("mockllm/model"), 1)
+def test_a_changed_file_is_read_again(record, replay):
+    assert completions(replay(record({"id": 1, "text": "a"}), [1])) == [["a"]]
+    changed = get_model(record({"id": 1, "text": "other"}), memoize=False)
+    assert completions(replay(changed, [1])) == [["other"]]
 
 
 @pytest.fixture
