@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import socket
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from misstep.loaders import Row, load_rows
 
@@ -60,3 +62,24 @@ def own_file(tmp_path, own_rows) -> Path:
     path = tmp_path / "own.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in own_rows), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A real browser, without a window: `chromium.new_page()`."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no chromium on this machine (Debian: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program,
+            args=[
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+            ],
+        )
+        yield browser
+        browser.close()

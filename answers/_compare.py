@@ -1,0 +1,122 @@
+"""Are two answers the same? Plain text and numbers at once, the rest by math-verify.
+
+Nothing heavy is imported until it is needed: worker processes load this module, too.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+LONGEST = 2_000
+"""Characters of an answer that a symbolic reader is given; no answer of a benchmark comes near."""
+
+
+class Outcome(StrEnum):
+    """What a comparison found. One that could not be made is not a difference."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether two answers are the same, and how that was found."""
+
+    outcome: Outcome
+    reason: str
+
+    @property
+    def same(self) -> bool:
+        """True only where the answers were found to be the same."""
+        return self.outcome is Outcome.SAME
+
+
+def compare_plainly(answer: str, target: str) -> Comparison | None:
+    """What can be told without reading mathematics: equal texts, and any two plain numbers."""
+    if not target.strip():
+        return Comparison(Outcome.UNDECIDED, "there is no answer to compare with")
+    if not answer.strip():
+        return Comparison(Outcome.DIFFERENT, "the answer is empty")
+    if _squeezed(answer) == _squeezed(target):
+        return Comparison(Outcome.SAME, "the same text")
+    numbers = _number(answer), _number(target)
+    if None not in numbers:
+        if numbers[0] == numbers[1]:
+            return Comparison(Outcome.SAME, "the same number")
+        return Comparison(Outcome.DIFFERENT, f"{answer.strip()} is not {target.strip()}")
+    longest = max(len(answer), len(target))
+    if longest > LONGEST:
+        return Comparison(
+            Outcome.UNDECIDED, f"an answer of {longest:,} characters is not read as mathematics"
+        )
+    return None
+
+
+def compare_texts(answer: str, target: str, seconds: int = 5) -> Comparison:
+    """Compare two answers here and now.
+
+    Call it only in a main thread, whose alarm bounds the time, and where waiting does no harm;
+    elsewhere there is `compare_answers`. An alarm cannot stop everything: a single huge power runs
+    on, which only the end of a process stops.
+
+    Args:
+        answer: What was given.
+        target: What is right.
+        seconds: How long each of reading and comparing may take.
+    """
+    plain = compare_plainly(answer, target)
+    if plain is not None:
+        return plain
+    from math_verify import parse, verify
+    from math_verify.errors import TimeoutException
+
+    try:
+        given, gold = (
+            parse(f"${text.strip().strip('$')}$", parsing_timeout=seconds, raise_on_error=True)
+            for text in (answer, target)
+        )
+        if not given or not gold:
+            unread = answer if not given else target
+            return Comparison(Outcome.UNDECIDED, f"not readable as mathematics: {unread.strip()}")
+        same = verify(gold, given, timeout_seconds=seconds, raise_on_error=True)
+    except TimeoutException:
+        return too_long(answer, target)
+    except Exception as error:  # of any kind: a text from a model can fail anywhere in its reader
+        return Comparison(Outcome.UNDECIDED, f"not comparable: {type(error).__name__}: {error}")
+    if same:
+        return Comparison(Outcome.SAME, f"mathematically equal: {answer.strip()}, {target.strip()}")
+    return Comparison(
+        Outcome.DIFFERENT, f"{answer.strip()} is not mathematically equal to {target.strip()}"
+    )
+
+
+def load_reader() -> None:
+    """Load what reads mathematics, which takes seconds the first time."""
+    import math_verify  # noqa: F401
+
+
+def too_long(answer: str, target: str) -> Comparison:
+    """Of a comparison that was stopped."""
+    return Comparison(
+        Outcome.UNDECIDED, f"comparing {answer.strip()} with {target.strip()} took too long"
+    )
+
+
+_SPACING = re.compile(r"\s|\\[,;:!]|\\left|\\right|\$")
+_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?(/[1-9]\d*)?|[+-]?\.\d+")
+_MOST_DIGITS = 60
+
+
+def _squeezed(text: str) -> str:
+    return _SPACING.sub("", text).rstrip(".")
+
+
+def _number(text: str) -> Fraction | None:
+    plain = _squeezed(text).replace("−", "-")
+    if len(plain) > _MOST_DIGITS or not _NUMBER.fullmatch(plain):
+        return None
+    plain = plain.replace(",", "")
+    whole, _, below = plain.partition("/")
+    return Fraction(whole) / (Fraction(below) if below else 1)
