@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ROOMS := answers cli evals generator loaders providers registry reports rewards scorers solvers
+ROOMS := answers cli evals generator loaders providers registry reports rewards scorers shards solvers
 # uv where it is installed, else one of our own from the package index.
 # It trusts the certificates that the machine trusts, as pip does: networks with a proxy of their own need it.
 export UV_SYSTEM_CERTS ?= true
