@@ -7,6 +7,7 @@ import click
 from rich.console import Console
 
 from misstep.cli._figures import figures_table
+from misstep.registry import MisstepError
 
 if TYPE_CHECKING:
     from misstep.shards import SplitRun
@@ -53,19 +54,24 @@ def run_eval(
 
 
 def _run(run: "SplitRun", processes: int) -> None:
-    from misstep.shards import run_locally
+    from misstep.shards import Job, local_processes
 
     console = Console()
-    left = len(run.left())
+    left = run.left()
     console.print(
-        f"{run.command.eval}: {left} of {len(run.shards)} shards to run, {processes} at once",
+        f"{run.command.eval}: {len(left)} of {len(run.shards)} shards to run, {processes} at once",
         highlight=False,
     )
-    run_locally(
-        run,
-        processes,
-        lambda shard: console.print(f"shard {shard.index} done (samples {shard.limit})"),
-    )
+    failed = []
+    jobs = [Job(run.folder, shard.index) for shard in left]
+    for job, problem in local_processes(processes)(jobs):
+        limit = run.shards[job.shard].limit
+        if problem is None:
+            console.print(f"shard {job.shard} done (samples {limit})", highlight=False)
+        else:
+            failed.append(f"shard {job.shard} (samples {limit}) {problem}")
+    if failed:
+        raise MisstepError("\n".join([*failed, f"Go on with: misstep run --resume {run.folder}"]))
     log = run.join()
     console.print(log.location, highlight=False, soft_wrap=True)
     if log.results is None:

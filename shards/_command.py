@@ -1,7 +1,6 @@
 """What is run: an eval and its options, as given to `inspect eval`."""
 
 import re
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -28,6 +27,8 @@ class EvalCommand(BaseModel):
     task_args: dict[str, Any] = {}
     options: tuple[str, ...] = ()
     """Further options, as typed, without the task's arguments and the limit."""
+    config: dict[str, Any] = {}
+    """A run configuration, as `inspect eval --run-config` reads them."""
     limit: tuple[int, int] | None = None
     """Which samples: from, counted from zero, and up to, not included."""
 
@@ -71,27 +72,30 @@ class EvalCommand(BaseModel):
             raise MisstepError(f"the limit {start + 1}-{stop} leaves none of {size:,} samples")
         return start, stop
 
-    def for_shard(self, shard: Shard, log_dir: str) -> list[str]:
-        """The command line that runs one shard."""
+    def for_shard(self, shard: Shard, log_dir: str, config_file: str) -> list[str]:
+        """The arguments to Inspect's command that run one shard.
+
+        Args:
+            shard: Which samples.
+            log_dir: Where the log goes.
+            config_file: Where the worker has put the run configuration.
+        """
         given = [f"{name}={_written(value)}" for name, value in self.task_args.items()]
         return [
-            *_INSPECT,
             "eval",
             self.eval,
             *(part for text in given for part in ("-T", text)),
             *self.options,
+            *(("--run-config", config_file) if self.config else ()),
             *("--limit", shard.limit),
             *("--log-dir", log_dir),
             "--json",
         ]
 
 
-def retry_command(log: str, log_dir: str) -> list[str]:
-    """The command line that goes on with an attempt that did not finish."""
-    return [*_INSPECT, "eval-retry", log, "--log-dir", log_dir, "--json"]
-
-
-_INSPECT = (sys.executable, "-m", "misstep.shards")
+def retry_arguments(log: str, log_dir: str) -> list[str]:
+    """The arguments that go on with an attempt that did not finish."""
+    return ["eval-retry", log, "--log-dir", log_dir, "--json"]
 
 
 def _check(options: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from shortuuid import uuid
 
 from misstep.registry import DataError, MisstepError
-from misstep.shards._command import EvalCommand, retry_command
+from misstep.shards._command import EvalCommand, retry_arguments
 from misstep.shards._join import join_logs
 from misstep.shards._split import Shard, split
 
@@ -98,10 +98,14 @@ class SplitRun:
         return f"{self.folder}/{shard.index}"
 
     def attempt(self, shard: Shard) -> EvalLog | None:
-        """The header of a shard's newest log."""
+        """The header of the log that counts for a shard: one that succeeded, else the newest."""
         logs = list_eval_logs(self.shard_dir(shard), formats=["eval"], recursive=False)
-        newest = max(logs, key=lambda log: (log.mtime or 0, log.name), default=None)
-        return None if newest is None else read_eval_log(newest, header_only=True)
+        headers = [
+            read_eval_log(log, header_only=True)
+            for log in sorted(logs, key=lambda log: (log.mtime or 0, log.name), reverse=True)
+        ]
+        succeeded = [header for header in headers if header.status == "success"]
+        return next(iter(succeeded or headers), None)
 
     def state(self, shard: Shard) -> State:
         """How far a shard has come."""
@@ -110,16 +114,18 @@ class SplitRun:
             return State.NEW
         return State.DONE if attempt.status == "success" else State.UNFINISHED
 
-    def left(self) -> list[tuple[Shard, list[str]]]:
-        """The shards that are not done, each with the command line that brings it forward."""
-        left = []
-        for shard in self.shards:
-            log_dir, attempt = self.shard_dir(shard), self.attempt(shard)
-            if attempt is None:
-                left.append((shard, self.command.for_shard(shard, log_dir)))
-            elif attempt.status != "success":
-                left.append((shard, retry_command(attempt.location, log_dir)))
-        return left
+    def left(self) -> list[Shard]:
+        """The shards that are not done."""
+        return [shard for shard in self.shards if self.state(shard) is not State.DONE]
+
+    def next_command(self, shard: Shard, config_file: str) -> list[str] | None:
+        """The arguments to Inspect's command that bring a shard forward; None where it is done."""
+        log_dir, attempt = self.shard_dir(shard), self.attempt(shard)
+        if attempt is None:
+            return self.command.for_shard(shard, log_dir, config_file)
+        if attempt.status == "success":
+            return None
+        return retry_arguments(attempt.location, log_dir)
 
     def join(self) -> EvalLog:
         """Write the joined log.

@@ -8,8 +8,8 @@ def test_a_shard_runs_the_same_eval_on_its_own_samples():
     command = EvalCommand.parse(
         "misstep/processbench", ["votes=8", "subset=math"], None, ["--model", "openai/gpt-4o-mini"]
     )
-    line = command.for_shard(Shard(1, 10, 20), "logs/x.shards/1")
-    assert line[3:] == [
+    line = command.for_shard(Shard(1, 10, 20), "logs/x.shards/1", "config.yaml")
+    assert line == [
         "eval",
         "misstep/processbench",
         *("-T", "votes=8", "-T", "subset=math"),
@@ -18,11 +18,17 @@ def test_a_shard_runs_the_same_eval_on_its_own_samples():
     ]
 
 
+def test_a_run_configuration_is_passed_on():
+    command = EvalCommand(eval="e", config={"model": "openai/gpt-4o-mini"})
+    line = command.for_shard(Shard(0, 0, 1), "logs", "a/config.yaml")
+    assert line[2:4] == ["--run-config", "a/config.yaml"]
+
+
 def test_task_arguments_keep_their_type():
     command = EvalCommand.parse("e", ["a=true", "b=null", "c=6-12", "d=[x, y]", "e=0.5"], None, [])
     assert command.task_args == {"a": True, "b": None, "c": "6-12", "d": ["x", "y"], "e": 0.5}
-    written = command.for_shard(Shard(0, 0, 1), "logs")
-    assert EvalCommand.parse("e", written[6:16:2], None, []).task_args == command.task_args
+    written = command.for_shard(Shard(0, 0, 1), "logs", "config.yaml")
+    assert EvalCommand.parse("e", written[3:13:2], None, []).task_args == command.task_args
 
 
 @pytest.mark.parametrize(

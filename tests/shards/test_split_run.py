@@ -12,7 +12,7 @@ from inspect_ai.log import read_eval_log
 
 from benchmarks.openai_server import OpenAIServer, short
 from misstep.registry import DataError, MisstepError
-from misstep.shards import EvalCommand, SplitRun, run_locally
+from misstep.shards import EvalCommand, Job, SplitRun, local_processes, run_shard
 
 EVAL = "misstep/processbench.sample"
 
@@ -53,7 +53,7 @@ def test_a_run_whose_parent_is_killed_goes_on_where_it_was(tmp_path, server):
     asked = _settled(server)
     assert asked < 30, "the workers ended with their parent"
 
-    run_locally(SplitRun.open(run.folder), 1)
+    assert run_shard(run.folder, 0) is None
     log = read_eval_log(run.join().location)
     assert sorted(s.id for s in log.samples) == sorted(log.eval.dataset.sample_ids)
     assert len(log.samples) == 30
@@ -73,8 +73,10 @@ def _settled(server):
 
 def test_a_shard_that_fails_is_named_and_the_others_are_kept(tmp_path, server):
     run = planned(tmp_path, server.url, "--no-such-option", count=2, limit="4")
-    with pytest.raises(MisstepError, match=r"shard 0 \(samples 1-2\)(.|\n)*--resume"):
-        run_locally(run, 1)
+    [(job, problem)] = local_processes(1)([Job(run.folder, 0)])
+    assert job.shard == 0
+    assert "ended with the status 2" in problem
+    assert "--no-such-option" in problem
     with pytest.raises(MisstepError, match=r"not joined, .*shard 0 \(samples 1-2\)"):
         run.join()
     assert not Path(run.location).exists()
