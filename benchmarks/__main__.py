@@ -22,6 +22,7 @@ BENCHMARKS = (
     "stepwise",
     "adaptive",
     "serving",
+    "throughput",
 )
 
 WIDTH = 140

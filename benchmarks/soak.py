@@ -36,7 +36,6 @@ PASSING = (
     Fault.SLOW_BODY,
     Fault.MALFORMED_JSON,
     Fault.NO_CHOICES,
-    Fault.WRONG_CHOICES,
 )
 VOTES = 4
 KILLS = 3
