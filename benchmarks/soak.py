@@ -24,7 +24,6 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.openai_server import Fault, Faults, OpenAIServer, critic
-from misstep.evals.processbench import processbench
 
 EVAL = "misstep/processbench.sample"
 PASSING = (
@@ -86,7 +85,8 @@ def _trials(short: bool) -> Iterator[Trial]:
 
 def _run(url: str, folder: str) -> EvalLog:
     [log] = evaluate(
-        processbench(source="sample", votes=VOTES),
+        EVAL,
+        task_args={"votes": VOTES},
         model=get_model("openai-api/local/critic", base_url=url, api_key="x", memoize=False),
         log_dir=folder,
         display="none",
