@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import click
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 TASK = "misstep/procedural"
 BASELINES = ("no_error", "last_step", "uniform", "label_distribution")
-BASELINE_MODEL = "none/none"
 EMBEDDED = "embedded/smollm2"
 EMBEDDED_CRITIC = "stepwise"
 """It cannot write a critique; asked step by step, it gives a verdict by one word."""
@@ -103,45 +102,47 @@ def _command(
 def _runs(
     models: Sequence[str], critic: str, given: dict[str, Any], embedded: int, log_dir: str
 ) -> Iterator[Judgements]:
-    for baseline in BASELINES:
-        yield Judgements(baseline, _finished(given | {"critic": baseline}, BASELINE_MODEL, log_dir))
+    baselines = [given | {"critic": baseline} for baseline in BASELINES]
+    # Seconds of work: the screen of figures that Inspect would draw takes longer than the run.
+    logs = _finished(baselines, "none/none", log_dir, display="log", log_realtime=False)
+    yield from map(Judgements, BASELINES, logs)
     if embedded:
         asked = given | {"critic": EMBEDDED_CRITIC}
-        log = _finished(asked, EMBEDDED, log_dir, limit=embedded)
+        [log] = _finished([asked], EMBEDDED, log_dir, limit=embedded)
         yield Judgements(f"{EMBEDDED}, {EMBEDDED_CRITIC}", log)
     for model in models:
-        yield Judgements(
-            f"{model}, {critic}", _finished(given | {"critic": critic}, model, log_dir)
-        )
+        [log] = _finished([given | {"critic": critic}], model, log_dir)
+        yield Judgements(f"{model}, {critic}", log)
+
+
+class Options(TypedDict, total=False):
+    """How to run."""
+
+    limit: int
+    display: Literal["log"]
+    log_realtime: bool
 
 
 def _finished(
-    arguments: dict[str, Any],
-    model: str,
-    log_dir: str,
-    limit: int | None = None,
-) -> "EvalLog":
-    """The log of a finished run: of an earlier one where there is one."""
+    arguments: Sequence[dict[str, Any]], model: str, log_dir: str, **options: Unpack[Options]
+) -> "list[EvalLog]":
+    """The logs of finished runs, in order: those of earlier runs where there are any."""
     from inspect_ai import eval_set
     from inspect_ai.util import registry_create
 
     try:
-        task = registry_create("task", TASK, **arguments)
+        tasks = [registry_create("task", TASK, **own) for own in arguments]
     except TypeError as problem:
         raise MisstepError(f"-T: {problem}. `misstep study --help` names some.") from None
-    success, [log] = eval_set(
-        task,
-        model=model,
-        log_dir=log_dir,
-        limit=limit,
-        # Other studies may have their logs there; their runs are told apart by their arguments.
-        log_dir_allow_dirty=True,
-        # A baseline takes seconds, and Inspect shows a screen of figures by family.
-        display="none" if model == BASELINE_MODEL else None,
+    # Other studies may have their logs there: runs are told apart by their arguments.
+    success, logs = eval_set(
+        tasks, model=model, log_dir=log_dir, log_dir_allow_dirty=True, retry_attempts=0, **options
     )
-    if not success or log.results is None:
-        raise MisstepError(
-            f"{model}: the run ended with the status {log.status!r}. Its log is {log.location}; "
-            "the same command goes on from there."
-        )
-    return log
+    for log in logs:
+        if not success or log.results is None:
+            raise MisstepError(
+                f"{model}: a run ended with the status {log.status!r}. Its log is {log.location}; "
+                "the same command goes on from there."
+            )
+    by_critic = {log.eval.task_args["critic"]: log for log in logs}
+    return [by_critic[own["critic"]] for own in arguments]

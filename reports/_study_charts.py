@@ -49,7 +49,7 @@ def rates_chart(found: Sequence[Cell], dimension: Dimension, critics: Sequence[s
         }
         for cell in found
     ]
-    groups = list(dict.fromkeys(value["group"] for value in values))
+    groups = list(dict.fromkeys(str(cell.group) for cell in found))
     # Long names side by side run into each other.
     angle = -20 if max(map(len, groups)) > 10 else 0
     title = "Share of first errors found" if dimension.errors else "Share of false alarms"

@@ -32,7 +32,7 @@ def made(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch, OpenAIServer(lambda *_: r"\boxed{2}") as server:
         patch.setenv("LOCAL_BASE_URL", server.url)
         patch.setenv("LOCAL_API_KEY", "x")
-        patch.setenv("INSPECT_DISPLAY", "none")
+        patch.setenv("INSPECT_DISPLAY", "log")
         command(folder)
         command(folder, "--model", CRITIC)
         asked = len(server.requests)

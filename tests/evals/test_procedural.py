@@ -16,7 +16,7 @@ def run(tmp_path, **arguments):
         procedural(**arguments),
         model="mockllm/model",
         log_dir=str(tmp_path),
-        display="none",
+        display="log",
         log_realtime=False,
     )
     assert log.status == "success"

@@ -58,7 +58,7 @@ def run(task, tmp_path, model="none/none", **options):
         task,
         model=model,
         log_dir=str(tmp_path),
-        display="none",
+        display="log",
         log_realtime=False,
         max_samples=2,
         **options,
@@ -116,7 +116,7 @@ def test_a_retry_asks_only_about_what_is_missing(rows, tmp_path):
     [log] = run(registered(), tmp_path, fail_on_error=False)
     assert log.results.completed_samples == ROWS - 2
     rows.failing, rows.asked = set(), []
-    [again] = eval_retry(log, log_dir=str(tmp_path), display="none", log_realtime=False)
+    [again] = eval_retry(log, log_dir=str(tmp_path), display="log", log_realtime=False)
     assert sorted(rows.asked) == [3, 30]
     assert read_eval_log(again.location).results.completed_samples == ROWS
 
