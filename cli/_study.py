@@ -136,7 +136,13 @@ def _finished(
         raise MisstepError(f"-T: {problem}. `misstep study --help` names some.") from None
     # Other studies may have their logs there: runs are told apart by their arguments.
     success, logs = eval_set(
-        tasks, model=model, log_dir=log_dir, log_dir_allow_dirty=True, retry_attempts=0, **options
+        tasks,
+        model=model,
+        log_dir=log_dir,
+        log_dir_allow_dirty=True,
+        retry_attempts=0,
+        retry_immediate=False,
+        **options,
     )
     for log in logs:
         if not success or log.results is None:

@@ -196,8 +196,17 @@ def _said(critic: str, table: Sequence[Judged]) -> str:
     of_correct = _shares(correct, ON_CORRECT, CORRECT_PHRASES)
     return (
         f"**{critic}**, {errors.total()} rows with an error: {of_errors}. "
-        f"{correct.total()} rows without: {of_correct}."
+        f"{correct.total()} rows without: {of_correct}. {_commonest(own)}"
     )
+
+
+def _commonest(own: Sequence[Judged]) -> str:
+    """Whether a critic says much the same of all rows."""
+    verdicts = Counter(judged.verdict for judged in own if judged.verdict is not None)
+    if not verdicts:
+        return "No verdict of it could be read."
+    [(verdict, count)] = verdicts.most_common(1)
+    return f"Its commonest verdict is {verdict}, in {_percent(count / len(own))}% of all rows."
 
 
 ERROR_PHRASES: dict[Finding, str] = {
