@@ -1,10 +1,12 @@
 from collections import Counter
 from math import isnan
+from pathlib import Path
 
 import pytest
 from scipy.stats import chi2_contingency
 from statsmodels.stats.proportion import proportion_confint
 
+from misstep.generator import VERSION
 from misstep.reports._samples import _finding
 from misstep.reports._study import DIMENSIONS, MANY, Cell, Judged, cells, dependence
 
@@ -80,3 +82,8 @@ def test_dependence_is_undefined_where_all_rows_were_judged_alike():
     found = [cell("a", 0, 0, 9), cell("a", 1, 0, 9), cell("b", 0, 3, 9)]
     assert isnan(dependence(found, "a"))
     assert isnan(dependence(found, "b"))
+
+
+def test_the_study_in_the_docs_is_of_this_generator():
+    page = Path(__file__).parents[2] / "docs" / "study.md"
+    assert f"Rows: generator {VERSION}," in page.read_text(encoding="utf-8")
