@@ -16,6 +16,7 @@ BENCHMARKS = (
     "imports",
     "loading",
     "generating",
+    "starting",
     "scoring",
     "memory",
     "voting",

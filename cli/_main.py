@@ -11,6 +11,7 @@ from misstep.cli._export import export_results
 from misstep.cli._import import import_results
 from misstep.cli._list import list_evals
 from misstep.cli._run import run_eval
+from misstep.cli._study import study
 from misstep.cli._sweep import sweep
 from misstep.registry import MisstepError
 
@@ -31,6 +32,7 @@ cli.add_command(run_eval)
 cli.add_command(sweep)
 cli.add_command(import_results)
 cli.add_command(export_results)
+cli.add_command(study)
 
 
 def main() -> None:

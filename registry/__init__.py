@@ -15,7 +15,7 @@ from misstep.registry._judges import Judge, find_judge
 from misstep.registry._labels import GOLD_SECTIONS, NO_ERROR, PUBLISHED_GOLD_SECTIONS, RECORDED
 from misstep.registry._published import Table, published
 from misstep.registry._sections import ANSWER, SECTIONS, SectionsPrompt, find_sections_prompt
-from misstep.registry._sources import Source, SourceFile, find_source, sources
+from misstep.registry._sources import Generated, Source, SourceFile, find_source, sources
 from misstep.registry._start import from_start
 from misstep.registry._variants import register_variants
 
@@ -31,6 +31,7 @@ __all__ = [
     "DataError",
     "Domain",
     "Eval",
+    "Generated",
     "Judge",
     "MisstepError",
     "ModelError",
