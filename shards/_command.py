@@ -65,6 +65,11 @@ class EvalCommand(BaseModel):
             raise MisstepError(
                 f"'{self.eval}' names {len(tasks)} tasks; name one: `misstep list` lists them"
             )
+        if tasks[0].sample_source is not None:
+            raise MisstepError(
+                f"the samples of '{self.eval}' come while it runs, so it cannot be split: "
+                "run it in one process, or ask for fewer"
+            )
         size = len(tasks[0].dataset)
         start, stop = self.limit or (0, size)
         start, stop = min(start, size), min(stop, size)

@@ -32,7 +32,7 @@ def test_task_arguments_keep_their_type():
 
 
 @pytest.mark.parametrize(
-    ("limit", "samples"), [(None, (0, 64)), ("10", (0, 10)), ("5-9", (4, 9)), ("60-99", (59, 64))]
+    ("limit", "samples"), [(None, (0, 200)), ("10", (0, 10)), ("5-9", (4, 9)), ("60-999", (59, 200))]
 )
 def test_the_limit_is_of_the_samples_that_there_are(limit, samples):
     assert EvalCommand.parse("misstep/processbench.sample", [], limit, []).samples() == samples
@@ -48,8 +48,8 @@ def test_a_limit_that_holds_nothing_is_refused(limit, message):
 
 
 def test_a_limit_beyond_the_samples_is_refused():
-    command = EvalCommand.parse("misstep/processbench.sample", [], "100-200", [])
-    with pytest.raises(MisstepError, match="leaves none of 64 samples"):
+    command = EvalCommand.parse("misstep/processbench.sample", [], "300-400", [])
+    with pytest.raises(MisstepError, match="leaves none of 200 samples"):
         command.samples()
 
 
@@ -74,3 +74,9 @@ def test_a_seeded_shuffle_is_the_same_in_every_part():
 def test_an_argument_without_a_value_is_refused():
     with pytest.raises(MisstepError, match="-T name=value"):
         EvalCommand.parse("misstep/processbench.sample", ["votes"], None, [])
+
+
+def test_a_stream_of_samples_is_not_split():
+    command = EvalCommand.parse("misstep/procedural", ["n=100000"], None, [])
+    with pytest.raises(MisstepError, match="come while it runs"):
+        command.samples()
