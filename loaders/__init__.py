@@ -5,6 +5,7 @@ from misstep.loaders._fetch import fetch
 from misstep.loaders._first_error import check_file, first_error_dataset, load_rows
 from misstep.loaders._places import mirror
 from misstep.loaders._procedural import LazyDataset, procedural_dataset
+from misstep.loaders._recovery import recovery_dataset
 from misstep.loaders._results import recorded_datasets
 from misstep.loaders._rows import BadRow, Row, check_rows
 from misstep.loaders._summary import Summary, summary_of
@@ -24,6 +25,7 @@ __all__ = [
     "mirror",
     "procedural_dataset",
     "recorded_datasets",
+    "recovery_dataset",
     "summary_of",
     "write_files",
 ]
