@@ -9,7 +9,7 @@ from misstep.scorers._first_error import (
 from misstep.scorers._lead import votes_needed
 from misstep.scorers._metrics import first_error_metrics
 from misstep.scorers._recovery import recovery, recovery_lenient
-from misstep.scorers._recovery_metrics import recovery_metrics
+from misstep.scorers._recovery_metrics import rates_by, recovery_metrics, recovery_outcomes
 from misstep.scorers._reducer import vote
 from misstep.scorers._scoring import (
     Scoring,
@@ -61,6 +61,7 @@ __all__ = [
     "first_error_metrics",
     "first_error_scoring",
     "keep_variations",
+    "rates_by",
     "read_sections",
     "read_structured",
     "read_verdict",
@@ -69,6 +70,7 @@ __all__ = [
     "recovery",
     "recovery_lenient",
     "recovery_metrics",
+    "recovery_outcomes",
     "recovery_scoring",
     "score_votes",
     "section_metrics",

@@ -5,7 +5,7 @@ for any input, and is nan where its set is empty. All epochs of a sample are see
 of a sample is the mean over its epochs.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import nan, sqrt
 from statistics import mean, stdev
@@ -20,9 +20,13 @@ from misstep.scorers._variations import VARIATIONS, Variation
 from misstep.scorers._verdicts import Unread
 
 LENGTHS = ((6, "1-6"), (12, "7-12"), (24, "13-24"))
-"""Up to how many steps a solution counts as one of a range; longer ones are the last."""
-LONGEST = "25-up"
-THIRDS = ("early", "middle", "late")
+"""Up to how many steps a solution counts as one of a range; longer ones are of the last."""
+ORDER = {
+    "task": (),
+    "position": ("early", "middle", "late"),
+    "steps": (*(name for _, name in LENGTHS), "25-up"),
+}
+"""By what the samples are parted, and in which order; tasks come as they are met."""
 GIVEN: tuple[Variation, ...] = ("CR", "IR")
 """The variations that give the model reasoning to carry on."""
 
@@ -42,9 +46,8 @@ class RecoveryOutcome:
     """A sample with all its epochs."""
 
     epochs: list[Scored]
-    task: str
-    third: str
-    length: str
+    parts: dict[str, str]
+    """Its task, the third in which its mistake stands, and how many steps there are."""
 
     def right(self, variation: Variation) -> float:
         """The share of epochs in which the variation was right."""
@@ -56,12 +59,13 @@ def recovery_metrics() -> Metric:
     """Rates, paired differences and the recovery rate with intervals, by task, place and length."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_figures(_outcomes(scores)))
+        return dict(_figures(recovery_outcomes(scores)))
 
     return compute
 
 
-def _outcomes(scores: Sequence[SampleScore]) -> list[RecoveryOutcome]:
+def recovery_outcomes(scores: Iterable[SampleScore]) -> list[RecoveryOutcome]:
+    """The samples that some scores are of."""
     by_sample: dict[str, list[SampleScore]] = {}
     for score in scores:
         by_sample.setdefault(str(score.sample_id), []).append(score)
@@ -73,9 +77,11 @@ def _outcome(epochs: Sequence[SampleScore]) -> RecoveryOutcome:
     steps = int(metadata["n_steps"])
     return RecoveryOutcome(
         epochs=[_scored(epoch) for epoch in epochs],
-        task=str(metadata["task"]),
-        third=third_of(int(metadata["mistake_index"]), steps),
-        length=next((name for most, name in LENGTHS if steps <= most), LONGEST),
+        parts={
+            "task": str(metadata["task"]),
+            "position": third_of(int(metadata["mistake_index"]), steps),
+            "steps": next((name for most, name in LENGTHS if steps <= most), ORDER["steps"][-1]),
+        },
     )
 
 
@@ -98,19 +104,23 @@ def _figures(outcomes: list[RecoveryOutcome]) -> Iterator[tuple[str, float]]:
         yield from interval(name, estimate)
     # Inspect's dataframes and viewer take a metric of this name as the headline's error bar.
     yield "stderr", _stderr([outcome.right("IR") for outcome in outcomes])
-    for task, members in _parts(outcomes, lambda outcome: outcome.task).items():
-        prefix = f"task_{task.replace('_', '-')}"
-        rates = {**_rates(members), "recovery_rate": _recovery_rate(members)}
-        for name, estimate in rates.items():
-            yield f"{prefix}_{name}", estimate.value
-        for name, estimate in rates.items():
-            yield from interval(f"{prefix}_{name}", estimate)
-    thirds = _parts(outcomes, lambda outcome: outcome.third, THIRDS)
-    lengths = _parts(outcomes, lambda outcome: outcome.length, [*(x for _, x in LENGTHS), LONGEST])
-    for kind, parts in (("position", thirds), ("steps", lengths)):
-        for part, members in parts.items():
-            for name, estimate in _rates(members).items():
-                yield f"{kind}_{part}_{name}", estimate.value
+    for kind in ORDER:
+        for part, rates in rates_by(outcomes, kind).items():
+            for name, estimate in rates.items():
+                yield f"{kind}_{part.replace('_', '-')}_{name}", estimate.value
+
+
+def rates_by(outcomes: Sequence[RecoveryOutcome], kind: str) -> dict[str, dict[str, Estimate]]:
+    """The three rates of each part of the samples.
+
+    Args:
+        outcomes: The samples.
+        kind: By what they are parted: one of ORDER.
+    """
+    parts: dict[str, list[RecoveryOutcome]] = {name: [] for name in ORDER[kind]}
+    for outcome in outcomes:
+        parts.setdefault(outcome.parts[kind], []).append(outcome)
+    return {name: _rates(members) for name, members in parts.items() if members}
 
 
 def _rates(outcomes: Sequence[RecoveryOutcome]) -> dict[str, Estimate]:
@@ -154,15 +164,3 @@ def _replies(epochs: Sequence[Scored]) -> Iterator[tuple[str, float]]:
 
 def _stderr(values: Sequence[float]) -> float:
     return stdev(values) / sqrt(len(values)) if len(values) > 1 else nan
-
-
-def _parts(
-    outcomes: Sequence[RecoveryOutcome],
-    key: Callable[[RecoveryOutcome], str],
-    order: Sequence[str] | None = None,
-) -> dict[str, list[RecoveryOutcome]]:
-    """The outcomes by a key, in the given order or in that of their first appearance."""
-    parts: dict[str, list[RecoveryOutcome]] = {name: [] for name in order or ()}
-    for outcome in outcomes:
-        parts.setdefault(key(outcome), []).append(outcome)
-    return {name: members for name, members in parts.items() if members}
