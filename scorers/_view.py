@@ -61,17 +61,13 @@ RECOVERY_VIEW = ViewerConfig(
             TaskSamplesColumn.score("recovery", "NR"),
             TaskSamplesColumn.score("recovery", "CR"),
             TaskSamplesColumn.score("recovery", "IR"),
-            TaskSamplesColumn.score("recovery_lenient", "NR"),
-            TaskSamplesColumn.score("recovery_lenient", "CR"),
-            TaskSamplesColumn.score("recovery_lenient", "IR"),
+            TaskSamplesColumn.score("recovery_lenient", "NR", visible=False),
+            TaskSamplesColumn.score("recovery_lenient", "CR", visible=False),
+            TaskSamplesColumn.score("recovery_lenient", "IR", visible=False),
             TaskSamplesColumn(id="tokens"),
             TaskSamplesColumn(id="error"),
         ],
-        score_labels={
-            "recovery": "Strict",
-            "recovery_lenient": "Lenient",
-            "subset": "Task",
-        },
+        score_labels={"subset": "Task"},
         multiline=False,
     )
 )
