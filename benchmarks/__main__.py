@@ -21,6 +21,7 @@ BENCHMARKS = (
     "voting",
     "stepwise",
     "adaptive",
+    "recovery",
     "serving",
 )
 
