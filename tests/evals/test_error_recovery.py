@@ -386,7 +386,7 @@ def test_an_unknown_variant_lists_the_close_ones(tmp_path):
 
 def test_estimates_are_those_of_the_conversations(real_data):
     entry = evals()["error-recovery"]
-    for name in ("main", "small.other-reasoning", "sample"):
+    for name in ("main", "medium", "small.other-reasoning", "sample"):
         variant = entry.variants[name]
         options = {k: v for k, v in variant.args.items() if k != "max_tokens"}
         task = error_recovery(**options)
