@@ -126,11 +126,11 @@ def _generated(seed: int, each: int) -> Iterator[Sample]:
         for family in FAMILIES:
             made = found[family][place]
             yield Sample(
-                id=made.id,
+                id=f"{family}-{seed}-{place}",
                 input=made.problem,
                 target=made.answer,
                 metadata=_metadata(family, made.steps, made.label)
-                | {"error_type": made.error_type},
+                | {"error_type": made.error_type, "generated_as": made.id},
             )
 
 
