@@ -22,6 +22,7 @@ BENCHMARKS = (
     "voting",
     "stepwise",
     "adaptive",
+    "recovery",
     "serving",
     "throughput",
 )

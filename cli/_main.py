@@ -10,6 +10,7 @@ from misstep.cli._demo import demo
 from misstep.cli._export import export_results
 from misstep.cli._import import import_results
 from misstep.cli._list import list_evals
+from misstep.cli._plot import plot
 from misstep.cli._run import run_eval
 from misstep.cli._study import study
 from misstep.cli._sweep import sweep
@@ -33,6 +34,7 @@ cli.add_command(sweep)
 cli.add_command(import_results)
 cli.add_command(export_results)
 cli.add_command(study)
+cli.add_command(plot)
 
 
 def main() -> None:

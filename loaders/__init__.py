@@ -5,6 +5,7 @@ from misstep.loaders._fetch import fetch
 from misstep.loaders._first_error import check_file, first_error_dataset, load_rows
 from misstep.loaders._places import mirror
 from misstep.loaders._procedural import LazyDataset, procedural_dataset
+from misstep.loaders._recovery import recovery_dataset
 from misstep.loaders._results import recorded_datasets
 from misstep.loaders._row_stream import RowStream, streamed
 from misstep.loaders._rows import BadRow, Row, check_rows
@@ -26,6 +27,7 @@ __all__ = [
     "mirror",
     "procedural_dataset",
     "recorded_datasets",
+    "recovery_dataset",
     "streamed",
     "summary_of",
     "write_files",

@@ -1,5 +1,11 @@
 """The facts that misstep stands on: evals and variants, sources, domains, published results."""
 
+from misstep.registry._continuations import (
+    AnswerKind,
+    ContinuationPrompts,
+    ContinuationTask,
+    find_continuation,
+)
 from misstep.registry._domains import PROBLEM, SOLUTION, Domain, Tag, domains, find_domain
 from misstep.registry._errors import (
     DataError,
@@ -12,7 +18,14 @@ from misstep.registry._errors import (
 )
 from misstep.registry._evals import Eval, Size, Variant, evals
 from misstep.registry._judges import Judge, find_judge
-from misstep.registry._labels import GOLD_SECTIONS, NO_ERROR, PUBLISHED_GOLD_SECTIONS, RECORDED
+from misstep.registry._labels import (
+    GOLD_SECTIONS,
+    NO_ERROR,
+    PUBLISHED_GOLD_SECTIONS,
+    RECORDED,
+    third_of,
+)
+from misstep.registry._providers import Provider, find_provider
 from misstep.registry._published import Table, published
 from misstep.registry._sections import ANSWER, SECTIONS, SectionsPrompt, find_sections_prompt
 from misstep.registry._sources import Generated, Source, SourceFile, find_source, sources
@@ -28,6 +41,9 @@ __all__ = [
     "RECORDED",
     "SECTIONS",
     "SOLUTION",
+    "AnswerKind",
+    "ContinuationPrompts",
+    "ContinuationTask",
     "DataError",
     "Domain",
     "Eval",
@@ -35,6 +51,7 @@ __all__ = [
     "Judge",
     "MisstepError",
     "ModelError",
+    "Provider",
     "RegistryError",
     "SectionsPrompt",
     "Size",
@@ -47,8 +64,10 @@ __all__ = [
     "did_you_mean",
     "domains",
     "evals",
+    "find_continuation",
     "find_domain",
     "find_judge",
+    "find_provider",
     "find_sections_prompt",
     "find_source",
     "from_start",
@@ -56,4 +75,5 @@ __all__ = [
     "published",
     "register_variants",
     "sources",
+    "third_of",
 ]

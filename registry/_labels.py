@@ -11,3 +11,9 @@ PUBLISHED_GOLD_SECTIONS = "gold_sections_published"
 
 RECORDED = "recorded"
 """Where a sample's metadata has what a run made elsewhere left for it."""
+
+
+def third_of(step: int, steps: int) -> str:
+    """In which third of a solution a step stands: early, middle or late."""
+    place = 3 * step
+    return "early" if place < steps - 1 else "middle" if place <= 2 * (steps - 1) else "late"

@@ -125,7 +125,7 @@ def score_votes(votes: Sequence[Vote], label: Verdict, steps: int, asked: int = 
     explanation = f"{_predicted(verdict, steps)}; {_labelled(verdict, label, steps)}."
     if asked > 1:
         metadata["voting"] = record = voting_record(votes, result, label, asked)
-        explanation += f" Votes: {' '.join(_code(ballot) for ballot in record['votes'])}."
+        explanation += f" Votes: {' '.join(code(ballot) for ballot in record['votes'])}."
     elif votes[0].ballot not in (None, str(verdict)):
         # The strict vote over epochs counts what stands in the box.
         metadata["ballot"] = shortened(votes[0].ballot)
@@ -160,7 +160,7 @@ def _labelled(verdict: Verdict | Unread, label: Verdict, steps: int) -> str:
     return f"{wrong}: {abs(verdict - label)} {'early' if verdict < label else 'late'}"
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """A model's words in a line of Markdown, as they are."""
     return f"`{' '.join(text.replace('`', chr(39)).split()) or ' '}`"
 

@@ -49,3 +49,26 @@ ERROR_SECTIONS_VIEW = ViewerConfig(
         multiline=False,
     )
 )
+
+RECOVERY_VIEW = ViewerConfig(
+    task_samples_view=TaskSamplesView(
+        name="Error recovery",
+        columns=[
+            TaskSamplesColumn(id="sampleId"),
+            TaskSamplesColumn.score("subset"),
+            TaskSamplesColumn(id="target"),
+            TaskSamplesColumn(id="answer"),
+            # The viewer calls both scorers' columns NR, CR and IR: strict comes first.
+            TaskSamplesColumn.score("recovery", "NR"),
+            TaskSamplesColumn.score("recovery", "CR"),
+            TaskSamplesColumn.score("recovery", "IR"),
+            TaskSamplesColumn.score("recovery_lenient", "NR"),
+            TaskSamplesColumn.score("recovery_lenient", "CR"),
+            TaskSamplesColumn.score("recovery_lenient", "IR"),
+            TaskSamplesColumn(id="tokens"),
+            TaskSamplesColumn(id="error"),
+        ],
+        score_labels={"subset": "Task"},
+        multiline=False,
+    )
+)

@@ -1,6 +1,13 @@
 """What is asked of a model."""
 
 from misstep.solvers._baselines import label_distribution, last_step, no_error, uniform
+from misstep.solvers._continuation import continuation
+from misstep.solvers._conversations import (
+    AnswerRole,
+    ContinuationOptions,
+    Notice,
+    NoticeFor,
+)
 from misstep.solvers._critics import CRITICS, Critic, CriticOptions, find_critic
 from misstep.solvers._critique import critique
 from misstep.solvers._first_error_task import first_error_task
@@ -10,14 +17,24 @@ from misstep.solvers._section_baselines import all_sections, no_section, section
 from misstep.solvers._sections import sections_critique, sections_prompt
 from misstep.solvers._sections_task import SECTION_CRITICS, sections_task
 from misstep.solvers._stepwise import Order, stepwise
+from misstep.solvers._token_use import TokenUse, continuation_tokens
+from misstep.solvers._turns import TurnChoice
 
 __all__ = [
     "CRITICS",
     "SECTION_CRITICS",
+    "AnswerRole",
+    "ContinuationOptions",
     "Critic",
     "CriticOptions",
+    "Notice",
+    "NoticeFor",
     "Order",
+    "TokenUse",
+    "TurnChoice",
     "all_sections",
+    "continuation",
+    "continuation_tokens",
     "critique",
     "critique_prompt",
     "find_critic",

@@ -2,7 +2,7 @@
 
 from copy import copy
 
-from inspect_ai.model import ChatMessage, ModelOutput
+from inspect_ai.model import ChatMessage, GenerateConfigArgs, ModelOutput
 
 # The seed that is in force is known to nothing public.
 from inspect_ai.model._generate_config import active_generate_config
@@ -35,10 +35,22 @@ async def ask(
         step: The step that is asked about.
         num_choices: How many choices to ask for.
     """
-    own = copy(state)
-    own.messages = list(messages)
     seed = active_generate_config().seed
     base = SEED if seed is None else seed
     with asking_for(vote, step):
-        answered = await generate(own, tool_calls="none", seed=base + vote, num_choices=num_choices)
+        return await reply_to(
+            state, generate, messages, {"seed": base + vote, "num_choices": num_choices}
+        )
+
+
+async def reply_to(
+    state: TaskState,
+    generate: Generate,
+    messages: list[ChatMessage],
+    config: GenerateConfigArgs | None = None,
+) -> ModelOutput:
+    """The reply to some messages, with the options as they are but for those that are given."""
+    own = copy(state)
+    own.messages = list(messages)
+    answered = await generate(own, tool_calls="none", **(config or {}))
     return answered.output

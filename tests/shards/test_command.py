@@ -32,7 +32,8 @@ def test_task_arguments_keep_their_type():
 
 
 @pytest.mark.parametrize(
-    ("limit", "samples"), [(None, (0, 200)), ("10", (0, 10)), ("5-9", (4, 9)), ("60-999", (59, 200))]
+    ("limit", "samples"),
+    [(None, (0, 200)), ("10", (0, 10)), ("5-9", (4, 9)), ("60-999", (59, 200))],
 )
 def test_the_limit_is_of_the_samples_that_there_are(limit, samples):
     assert EvalCommand.parse("misstep/processbench.sample", [], limit, []).samples() == samples
