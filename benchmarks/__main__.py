@@ -17,6 +17,7 @@ BENCHMARKS = (
     "loading",
     "generating",
     "scoring",
+    "sweeping",
     "memory",
     "voting",
     "stepwise",

@@ -15,6 +15,7 @@ from inspect_ai.model import ChatCompletionChoice
 from inspect_ai.scorer import CORRECT, Score
 
 from misstep.registry import MisstepError
+from misstep.reports import read_log
 from misstep.scorers import reasoning_of
 
 SCORER = "first_error"
@@ -105,13 +106,7 @@ def read_run(address: str) -> Run:
     Raises:
         MisstepError: It cannot be read, is not finished, or is not of a first-error eval.
     """
-    from inspect_ai.log import read_eval_log
-
-    try:
-        log = read_eval_log(address)
-    except Exception as problem:  # Inspect has no error of its own for a file that is no log.
-        reason = " ".join(str(problem).split()) or type(problem).__name__
-        raise MisstepError(f"{address}: cannot be read as an Inspect log ({reason}).") from None
+    log = read_log(address)
     figures = _figures(log, address)
     scored = [sample for sample in log.samples or [] if SCORER in (sample.scores or {})]
     return Run(

@@ -10,6 +10,7 @@ from misstep.cli._demo import demo
 from misstep.cli._export import export_results
 from misstep.cli._import import import_results
 from misstep.cli._list import list_evals
+from misstep.cli._threshold import threshold
 from misstep.registry import MisstepError
 
 
@@ -27,6 +28,7 @@ cli.add_command(data)
 cli.add_command(demo)
 cli.add_command(import_results)
 cli.add_command(export_results)
+cli.add_command(threshold)
 
 
 def main() -> None:

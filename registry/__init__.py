@@ -12,28 +12,43 @@ from misstep.registry._errors import (
 )
 from misstep.registry._evals import Eval, Size, Variant, evals
 from misstep.registry._judges import Judge, find_judge
-from misstep.registry._labels import GOLD_SECTIONS, NO_ERROR, PUBLISHED_GOLD_SECTIONS, RECORDED
+from misstep.registry._labels import (
+    GOLD_SECTIONS,
+    MISSING,
+    NO_ERROR,
+    PUBLISHED_GOLD_SECTIONS,
+    RECORDED,
+    REWARDS,
+)
+from misstep.registry._prms import NUMBER, STEP, STEPS, Prm, find_prm, prms
 from misstep.registry._published import Table, published
 from misstep.registry._sections import ANSWER, SECTIONS, SectionsPrompt, find_sections_prompt
 from misstep.registry._sources import Source, SourceFile, find_source, sources
 from misstep.registry._start import from_start
+from misstep.registry._templates import fill
 from misstep.registry._variants import register_variants
 
 __all__ = [
     "ANSWER",
     "GOLD_SECTIONS",
+    "MISSING",
     "NO_ERROR",
+    "NUMBER",
     "PROBLEM",
     "PUBLISHED_GOLD_SECTIONS",
     "RECORDED",
+    "REWARDS",
     "SECTIONS",
     "SOLUTION",
+    "STEP",
+    "STEPS",
     "DataError",
     "Domain",
     "Eval",
     "Judge",
     "MisstepError",
     "ModelError",
+    "Prm",
     "RegistryError",
     "SectionsPrompt",
     "Size",
@@ -46,12 +61,15 @@ __all__ = [
     "did_you_mean",
     "domains",
     "evals",
+    "fill",
     "find_domain",
     "find_judge",
+    "find_prm",
     "find_sections_prompt",
     "find_source",
     "from_start",
     "printable",
+    "prms",
     "published",
     "register_variants",
     "sources",

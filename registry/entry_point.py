@@ -1,7 +1,7 @@
 """What Inspect learns of misstep: imported at every start of Inspect, so it stays light."""
 
 from misstep.evals import deltabench, deltabench_sections, procedural, processbench
-from misstep.providers import embedded, imported, replay
+from misstep.providers import embedded, imported, local_prm, prm, replay
 from misstep.scorers import (
     error_sections,
     error_sections_published,
@@ -9,7 +9,7 @@ from misstep.scorers import (
     first_error_lenient,
     vote,
 )
-from misstep.solvers import critique, recorded, sections_critique, stepwise
+from misstep.solvers import critique, recorded, reward, sections_critique, stepwise
 
 __all__ = [
     "critique",
@@ -21,10 +21,13 @@ __all__ = [
     "first_error",
     "first_error_lenient",
     "imported",
+    "local_prm",
+    "prm",
     "procedural",
     "processbench",
     "recorded",
     "replay",
+    "reward",
     "sections_critique",
     "stepwise",
     "vote",

@@ -6,6 +6,7 @@ from misstep.solvers._critique import critique
 from misstep.solvers._first_error_task import first_error_task
 from misstep.solvers._prompts import critique_prompt, tagged
 from misstep.solvers._recorded import recorded
+from misstep.solvers._reward_critic import reward
 from misstep.solvers._section_baselines import all_sections, no_section, section_range
 from misstep.solvers._sections import sections_critique, sections_prompt
 from misstep.solvers._sections_task import SECTION_CRITICS, sections_task
@@ -27,6 +28,7 @@ __all__ = [
     "no_error",
     "no_section",
     "recorded",
+    "reward",
     "section_range",
     "sections_critique",
     "sections_prompt",

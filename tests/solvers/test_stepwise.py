@@ -8,10 +8,9 @@ from inspect_ai.model import (
 )
 
 from misstep.registry import MisstepError, UnknownNameError, find_judge
+from misstep.rewards import conversation, read_step
 from misstep.scorers import Unread
 from misstep.solvers import CriticOptions, find_critic
-from misstep.solvers._step_verdicts import read_step
-from misstep.solvers._stepwise import conversation
 
 
 def reply(text, stop_reason="stop", logprobs=None):

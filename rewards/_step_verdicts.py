@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inspect_ai.model import ChatCompletionChoice
 
 from misstep.registry import Judge
-from misstep.rewards import right_probability
+from misstep.rewards._verdict_logprobs import NoProbability, right_probability
 from misstep.scorers import Unread
 
 _VERDICT = re.compile(
@@ -23,6 +23,8 @@ class StepVerdict:
     right: bool | Unread
     probability: float | None = None
     """How probable the judge held the step to be right, where the provider gave logprobs."""
+    missing: NoProbability | None = None
+    """Why there is no probability of a verdict that was read."""
 
 
 def read_step(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
@@ -42,7 +44,10 @@ def read_step(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
             return StepVerdict(Unread.NO_BOX)
         right, word = found
     tokens = choice.logprobs.content if choice.logprobs else []
-    return StepVerdict(right, right_probability(tokens, word, judge.right, judge.wrong))
+    probability = right_probability(tokens, word, judge.right, judge.wrong)
+    if isinstance(probability, NoProbability):
+        return StepVerdict(right, missing=probability)
+    return StepVerdict(right, probability)
 
 
 def _last_verdict(text: str, judge: Judge) -> tuple[bool, str] | None:
