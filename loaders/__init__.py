@@ -4,6 +4,7 @@ from misstep.loaders._error_sections import error_sections_dataset
 from misstep.loaders._fetch import fetch
 from misstep.loaders._first_error import check_file, first_error_dataset, load_rows
 from misstep.loaders._places import mirror
+from misstep.loaders._problems import PROBLEM_SETS, problems_dataset
 from misstep.loaders._procedural import LazyDataset, procedural_dataset
 from misstep.loaders._results import recorded_datasets
 from misstep.loaders._rows import BadRow, Row, check_rows
@@ -11,6 +12,7 @@ from misstep.loaders._summary import Summary, summary_of
 from misstep.loaders._writing import write_files
 
 __all__ = [
+    "PROBLEM_SETS",
     "BadRow",
     "LazyDataset",
     "Row",
@@ -22,6 +24,7 @@ __all__ = [
     "first_error_dataset",
     "load_rows",
     "mirror",
+    "problems_dataset",
     "procedural_dataset",
     "recorded_datasets",
     "summary_of",

@@ -22,6 +22,7 @@ from misstep.registry._labels import (
 )
 from misstep.registry._prms import NUMBER, STEP, STEPS, Prm, find_prm, prms
 from misstep.registry._published import Table, published
+from misstep.registry._search import PolicyPrompt, find_policy_prompt
 from misstep.registry._sections import ANSWER, SECTIONS, SectionsPrompt, find_sections_prompt
 from misstep.registry._sources import Source, SourceFile, find_source, sources
 from misstep.registry._start import from_start
@@ -48,6 +49,7 @@ __all__ = [
     "Judge",
     "MisstepError",
     "ModelError",
+    "PolicyPrompt",
     "Prm",
     "RegistryError",
     "SectionsPrompt",
@@ -64,6 +66,7 @@ __all__ = [
     "fill",
     "find_domain",
     "find_judge",
+    "find_policy_prompt",
     "find_prm",
     "find_sections_prompt",
     "find_source",

@@ -1,10 +1,17 @@
 """What Inspect learns of misstep: imported at every start of Inspect, so it stays light."""
 
-from misstep.evals import deltabench, deltabench_sections, procedural, processbench
+from misstep.evals import (
+    deltabench,
+    deltabench_sections,
+    guided_search,
+    procedural,
+    processbench,
+)
 from misstep.providers import embedded, imported, local_prm, prm, replay
 from misstep.scorers import (
     error_sections,
     error_sections_published,
+    final_answer,
     first_error,
     first_error_lenient,
     vote,
@@ -18,8 +25,10 @@ __all__ = [
     "embedded",
     "error_sections",
     "error_sections_published",
+    "final_answer",
     "first_error",
     "first_error_lenient",
+    "guided_search",
     "imported",
     "local_prm",
     "prm",

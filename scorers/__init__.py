@@ -1,5 +1,7 @@
 """What an answer is worth: reading verdicts, counting votes, hits, metrics, intervals."""
 
+from misstep.scorers._answer_metrics import answer_metrics
+from misstep.scorers._answers import FOUND, Solved, final_answer
 from misstep.scorers._first_error import (
     first_error,
     first_error_lenient,
@@ -10,7 +12,12 @@ from misstep.scorers._intervals import Estimate, f1_draws, from_draws, harmonic_
 from misstep.scorers._lead import votes_needed
 from misstep.scorers._metrics import first_error_metrics
 from misstep.scorers._reducer import vote
-from misstep.scorers._scoring import Scoring, error_sections_scoring, first_error_scoring
+from misstep.scorers._scoring import (
+    Scoring,
+    answer_scoring,
+    error_sections_scoring,
+    first_error_scoring,
+)
 from misstep.scorers._section_metrics import section_metrics
 from misstep.scorers._section_replies import (
     Flagged,
@@ -24,21 +31,26 @@ from misstep.scorers._verdicts import READINGS, Reading, Unread, Verdict, read_v
 from misstep.scorers._votes import Tally, Vote, read_vote, reasoning_of, tally
 
 __all__ = [
+    "FOUND",
     "READINGS",
     "Estimate",
     "Flagged",
     "Reading",
     "Scoring",
     "SectionsReading",
+    "Solved",
     "StructuredReply",
     "Tally",
     "Unread",
     "Verdict",
     "Vote",
+    "answer_metrics",
+    "answer_scoring",
     "error_sections",
     "error_sections_published",
     "error_sections_scoring",
     "f1_draws",
+    "final_answer",
     "first_error",
     "first_error_lenient",
     "first_error_metrics",

@@ -4,9 +4,13 @@ from misstep.solvers._baselines import label_distribution, last_step, no_error, 
 from misstep.solvers._critics import CRITICS, Critic, CriticOptions, find_critic
 from misstep.solvers._critique import critique
 from misstep.solvers._first_error_task import first_error_task
+from misstep.solvers._guided_search import SEARCH, guided_search
+from misstep.solvers._policy import Continuation
 from misstep.solvers._prompts import critique_prompt, tagged
 from misstep.solvers._recorded import recorded
 from misstep.solvers._reward_critic import reward
+from misstep.solvers._search_settings import Method, SearchSettings
+from misstep.solvers._search_task import search_task
 from misstep.solvers._section_baselines import all_sections, no_section, section_range
 from misstep.solvers._sections import sections_critique, sections_prompt
 from misstep.solvers._sections_task import SECTION_CRITICS, sections_task
@@ -14,21 +18,27 @@ from misstep.solvers._stepwise import Order, stepwise
 
 __all__ = [
     "CRITICS",
+    "SEARCH",
     "SECTION_CRITICS",
+    "Continuation",
     "Critic",
     "CriticOptions",
+    "Method",
     "Order",
+    "SearchSettings",
     "all_sections",
     "critique",
     "critique_prompt",
     "find_critic",
     "first_error_task",
+    "guided_search",
     "label_distribution",
     "last_step",
     "no_error",
     "no_section",
     "recorded",
     "reward",
+    "search_task",
     "section_range",
     "sections_critique",
     "sections_prompt",

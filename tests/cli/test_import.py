@@ -60,9 +60,9 @@ def test_every_verifiers_scores_give_their_known_f1(real_data, real_rows, model)
     scores = []
     for row in recorded_rows(real_data):
         if row["model"] == model:
-            scores = row["step_scores_up_to_first_error"]
-            scores += [None] * (steps[row["id"]] - len(scores))
-            output = first_below(model, scores, 0.5, Unread.NOT_RECORDED)
+            known = row["step_scores_up_to_first_error"]
+            rewards = [*known, *[None] * (steps[row["id"]] - len(known))]
+            output = first_below(model, rewards, 0.5, Unread.NOT_RECORDED)
             votes = [read_vote(choice, "strict") for choice in output.choices]
             score = score_votes(votes, row["label"], steps[row["id"]])
             metadata = {"has_error": row["label"] != -1, "subset": row["config"]}

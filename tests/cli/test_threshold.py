@@ -64,9 +64,9 @@ def test_it_tunes_on_one_subset_and_reports_on_the_others(logs, tmp_path):
 
 
 def test_what_cannot_be_swept_says_why(logs, tmp_path):
-    with pytest.raises(MisstepError, match="holds no rewards. Run with -T critic=reward"):
+    with pytest.raises(MisstepError, match="holds no rewards"):
         invoke(logs["bare"])
-    with pytest.raises(MisstepError, match="Unknown subset to tune on 'gsm8'. Did you mean"):
+    with pytest.raises(MisstepError, match="Did you mean 'gsm8k'"):
         invoke(logs["scored"], "--tune", "gsm8")
     with pytest.raises(MisstepError, match="in another log, too"):
         invoke(logs["scored"], logs["scored"])

@@ -34,9 +34,8 @@ def random_rows(seed, count=150):
     for i in range(count):
         steps = random.randint(1, 7)
         # Coarse values, so that rewards and thresholds are often equal.
-        rewards = [
-            random.choice([None, 0.0, 1.0, *(k / 20 for k in range(20))]) for _ in range(steps)
-        ]
+        coarse = [None, *(k / 20 for k in range(21))]
+        rewards = [random.choice(coarse) for _ in range(steps)]
         rewards = [0.7 if r is None and random.random() < 0.8 else r for r in rewards]
         rows.append(RewardRow(str(i), "s", random.randint(-1, steps - 1), rewards))
     return rows
