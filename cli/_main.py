@@ -5,6 +5,7 @@ from importlib.metadata import version
 
 import click
 
+from misstep.cli._best_of_n import best_of_n_table
 from misstep.cli._data import data
 from misstep.cli._demo import demo
 from misstep.cli._export import export_results
@@ -29,6 +30,7 @@ cli.add_command(demo)
 cli.add_command(import_results)
 cli.add_command(export_results)
 cli.add_command(threshold)
+cli.add_command(best_of_n_table)
 
 
 def main() -> None:

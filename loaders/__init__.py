@@ -8,6 +8,12 @@ from misstep.loaders._problems import PROBLEM_SETS, problems_dataset
 from misstep.loaders._procedural import LazyDataset, procedural_dataset
 from misstep.loaders._results import recorded_datasets
 from misstep.loaders._rows import BadRow, Row, check_rows
+from misstep.loaders._solutions import (
+    RecordedSolution,
+    holds_solutions,
+    recorded_solutions,
+    solution_datasets,
+)
 from misstep.loaders._summary import Summary, summary_of
 from misstep.loaders._writing import write_files
 
@@ -15,6 +21,7 @@ __all__ = [
     "PROBLEM_SETS",
     "BadRow",
     "LazyDataset",
+    "RecordedSolution",
     "Row",
     "Summary",
     "check_file",
@@ -22,11 +29,14 @@ __all__ = [
     "error_sections_dataset",
     "fetch",
     "first_error_dataset",
+    "holds_solutions",
     "load_rows",
     "mirror",
     "problems_dataset",
     "procedural_dataset",
     "recorded_datasets",
+    "recorded_solutions",
+    "solution_datasets",
     "summary_of",
     "write_files",
 ]

@@ -34,9 +34,10 @@ _GSM8K_MARK = "####"
 """Before the answer that ends a solution of GSM8K."""
 
 
-def _answer_text(value: object) -> object:
+def answer_text(value: object) -> object:
+    """An answer as text, whatever a file holds: numbers, lists, or a solution of GSM8K."""
     if isinstance(value, list) and value:
-        return ", ".join(str(_answer_text(part)) for part in value)
+        return ", ".join(str(answer_text(part)) for part in value)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -55,7 +56,7 @@ class Problem(BaseModel):
         default=None, validation_alias=AliasChoices("id", "unique_id")
     )
     problem: NonEmpty = Field(validation_alias=AliasChoices("problem", "question"))
-    answer: Annotated[NonEmpty, BeforeValidator(_answer_text)] = Field(
+    answer: Annotated[NonEmpty, BeforeValidator(answer_text)] = Field(
         validation_alias=AliasChoices("final_answer", "answer")
     )
     subset: NonEmpty | None = None

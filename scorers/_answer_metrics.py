@@ -14,7 +14,7 @@ from misstep.scorers._intervals import share
 from misstep.scorers._metrics import interval
 
 _hit = value_to_float()
-COSTS = ("calls", "tokens", "seconds", "policy_tokens", "reward_tokens")
+COSTS = ("tokens", "calls", "seconds", "policy_tokens", "reward_tokens")
 
 
 @metric(name="answer_metrics")
@@ -30,17 +30,18 @@ def answer_metrics() -> Metric:
 def _figures(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:
     hits = [_hit(score.score.value) for score in scores]
     accuracy = share(hits)
-    yield "accuracy", accuracy.value
-    yield from interval("accuracy", accuracy)
-    yield "stderr", _stderr(hits)
     metadata = [score.score.metadata or {} for score in scores]
-    yield "unanswered", _mean([score.score.answer is None for score in scores])
-    yield "unfinished", _mean([not one.get("finished", True) for one in metadata])
-    yield "undecided", _mean([bool(one.get("undecided")) for one in metadata])
+    # First what people look at: the viewer shows a few.
+    yield "accuracy", accuracy.value
     for cost in COSTS:
         spent = [one["budget"][cost] for one in metadata if cost in one.get("budget", {})]
         yield f"mean_{cost}", _mean(spent)
+    yield "unanswered", _mean([score.score.answer is None for score in scores])
+    yield "unfinished", _mean([not one.get("finished", True) for one in metadata])
+    yield "undecided", _mean([bool(one.get("undecided")) for one in metadata])
     yield "total_count", len(scores)
+    yield "stderr", _stderr(hits)
+    yield from interval("accuracy", accuracy)
     names = dict.fromkeys(name for one in metadata for name in one.get("hits", {}))
     for name in names:
         chosen = share([float(one.get("hits", {}).get(name, False)) for one in metadata])

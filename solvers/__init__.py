@@ -8,6 +8,7 @@ from misstep.solvers._guided_search import SEARCH, guided_search
 from misstep.solvers._policy import Continuation
 from misstep.solvers._prompts import critique_prompt, tagged
 from misstep.solvers._recorded import recorded
+from misstep.solvers._recorded_solutions import recorded_best_of_n
 from misstep.solvers._reward_critic import reward
 from misstep.solvers._search_settings import Method, SearchSettings
 from misstep.solvers._search_task import search_task
@@ -37,6 +38,7 @@ __all__ = [
     "no_error",
     "no_section",
     "recorded",
+    "recorded_best_of_n",
     "reward",
     "search_task",
     "section_range",

@@ -1,5 +1,6 @@
 """The solver of the guided search eval: a method, and what it leaves for the scorer."""
 
+from collections.abc import Sequence
 from random import Random
 
 from inspect_ai.model import ChatMessageAssistant, ModelOutput
@@ -11,6 +12,7 @@ from misstep.scorers import FOUND, Solved
 from misstep.solvers._account import Account
 from misstep.solvers._policy import BLANK_LINE, Continuation, Policy
 from misstep.solvers._sampling import (
+    Sampled,
     best_solutions,
     draw_solutions,
     keep_solutions,
@@ -108,25 +110,36 @@ async def _sampled(
         [only] = solutions
         why = "it was cut off for its length" if only.cut else None
         return only.text, Solved(answer=only.answer, steps=only.steps, unfinished=why)
-    answers = [solution.answer for solution in solutions]
-    alternatives: dict[str, str | None] = {"majority": await majority_answer(answers)}
     if settings.method == "majority":
         state.store.set(SEARCH, keep_solutions(solutions))
-        voted = alternatives["majority"]
-        shown = next((s for s in solutions if s.answer == voted), solutions[0])
-        return shown.text, Solved(
-            answer=voted, steps=shown.steps, alternatives=alternatives, answers=answers
-        )
+        answers = [solution.answer for solution in solutions]
+        voted = await majority_answer(answers)
+        shown = next((one for one in solutions if one.answer == voted), solutions[0])
+        return shown.text, Solved(answer=voted, steps=shown.steps, answers=answers)
     solutions = await with_rewards(_rewards(settings, account), state.input_text, solutions)
     state.store.set(SEARCH, keep_solutions(solutions))
+    return await chosen_solution(solutions, settings.aggregation, random)
+
+
+async def chosen_solution(
+    solutions: Sequence[Sampled], aggregation: Aggregation, random: Random
+) -> tuple[str, Solved]:
+    """The best of some solutions, with what other ways to choose would have answered.
+
+    Args:
+        solutions: The solutions, with rewards.
+        aggregation: What a solution is worth.
+        random: Breaks ties.
+    """
+    answers = [solution.answer for solution in solutions]
     best = best_solutions(solutions, random)
+    alternatives: dict[str, str | None] = {"majority": await majority_answer(answers)}
     alternatives |= {name: one.answer if one else None for name, one in best.items()}
-    chosen = best[settings.aggregation]
-    why = None if chosen else "no solution has all its rewards"
+    chosen = best[aggregation]
     return chosen.text if chosen else "", Solved(
         answer=chosen.answer if chosen else None,
         steps=chosen.steps if chosen else [],
-        unfinished=why,
+        unfinished=None if chosen else "no solution has all its rewards",
         alternatives=alternatives,
         answers=answers,
     )
