@@ -21,6 +21,7 @@ BENCHMARKS = (
     "memory",
     "voting",
     "stepwise",
+    "searching",
     "adaptive",
     "serving",
 )

@@ -200,8 +200,8 @@ def lines_text(rows: Iterable[Row]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def json_text(content: dict[str, Any]) -> str:
-    """An object as JSON."""
+def json_text(content: dict[str, Any] | list[Any]) -> str:
+    """An object or a list as JSON."""
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from misstep.answers import compare_texts
@@ -85,23 +86,24 @@ def best_of_n(judged: Sequence[Judged], ns: Sequence[int], draws: Draws = "all")
     most = len(judged[0].solutions)
     if too_many := [n for n in ns if not 1 <= n <= most]:
         raise MisstepError(f"n={too_many[0]}: there are {most} solutions of each problem.")
+    cut = {n: [one if draws == "all" else _first(one, n) for one in judged] for n in ns}
     found = []
-    for n in ns:
-        cut = [one if draws == "all" else _first(one, n) for one in judged]
-        for model in judged[0].solutions[0].scores:
-            for aggregation in AGGREGATIONS:
+    for model in judged[0].solutions[0].scores:
+        for aggregation in AGGREGATIONS:
+            worths = [
+                [aggregate(solution.scores[model], aggregation) for solution in one.solutions]
+                for one in judged
+            ]
+            for n in ns:
                 hits = [
-                    expected_best(
-                        [aggregate(s.scores[model], aggregation) for s in one.solutions],
-                        one.right,
-                        n,
-                    )
-                    for one in cut
+                    expected_best(of_one[: len(one.right)], one.right, n)
+                    for one, of_one in zip(cut[n], worths, strict=True)
                 ]
                 found.append(Accuracy(model, aggregation, n, share(hits)))
-        others: dict[str, Callable[[Judged, int], float]] = {MAJORITY: _majority, ORACLE: _oracle}
-        for name, chance in others.items():
-            found.append(Accuracy(name, None, n, share([chance(one, n) for one in cut])))
+    others: dict[str, Callable[[Judged, int], float]] = {MAJORITY: _majority, ORACLE: _oracle}
+    for name, chance in others.items():
+        for n in ns:
+            found.append(Accuracy(name, None, n, share([chance(one, n) for one in cut[n]])))
     return found
 
 
@@ -162,6 +164,7 @@ def _judged(solutions: list[RecordedSolution]) -> Judged:
     return Judged(solutions, [place is not None and rights[place] for place in group], group)
 
 
+@cache
 def _same(answer: str, target: str) -> bool:
     return answer == target or compare_texts(answer, target).same
 

@@ -5,7 +5,9 @@ number of draws divided by all of them. At n = N there is one draw, and it is th
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 from math import comb
+from operator import itemgetter
 
 
 def expected_best(worths: Sequence[float | None], right: Sequence[bool], n: int) -> float:
@@ -20,10 +22,13 @@ def expected_best(worths: Sequence[float | None], right: Sequence[bool], n: int)
         n: How many are drawn.
     """
     draws = comb(len(worths), n)
-    below = sum(worth is None for worth in worths)
+    ranked = sorted(
+        (worth, ok) for worth, ok in zip(worths, right, strict=True) if worth is not None
+    )
+    below = len(worths) - len(ranked)
     chance = 0.0
-    for level in sorted({worth for worth in worths if worth is not None}):
-        group = [ok for worth, ok in zip(worths, right, strict=True) if worth == level]
+    for _, equals in groupby(ranked, key=itemgetter(0)):
+        group = [ok for _, ok in equals]
         # Draws whose best is of this group: none above it, and not all below it.
         of_group = comb(below + len(group), n) - comb(below, n)
         chance += of_group / draws * sum(group) / len(group)

@@ -1,9 +1,9 @@
 """Search guided by rewards: the best steps are kept, and the rest of the solution grows on them."""
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from inspect_ai.log import transcript
 from inspect_ai.util import collect, span
@@ -13,6 +13,8 @@ from misstep.rewards import Aggregation, Reward, RewardModel, aggregate
 from misstep.solvers._account import Account
 from misstep.solvers._policy import Drawn, Policy
 from misstep.solvers._search_view import iteration_text
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -112,17 +114,19 @@ class Search:
     ) -> tuple[list[Path], list[Path]]:
         """One step further: the paths that go on, and those that the policy left as they are."""
         share = max(1, self._n // len(live))
-        drawn = await collect(*(self._policy.next_steps(path.steps, share) for path in live))
+        async with span("candidates"):
+            drawn = await _all([self._policy.next_steps(path.steps, share) for path in live])
         over = [
             path for path, found in zip(live, drawn, strict=True) if path.answer and _silent(found)
         ]
-        scored = await collect(
-            *(
-                self._options(problem, path, found)
-                for path, found in zip(live, drawn, strict=True)
-                if path not in over
+        async with span("rewards"):
+            scored = await _all(
+                [
+                    self._options(problem, path, found)
+                    for path, found in zip(live, drawn, strict=True)
+                    if path not in over
+                ]
             )
-        )
         options = [option for of_path in scored for option in of_path]
         chosen = self._choose(options, places - len(over))
         self._keep(number, live, options, chosen, over)
@@ -181,6 +185,11 @@ class Search:
         }
         self._iterations.append(iteration)
         transcript().info(iteration_text(iteration), source="search")
+
+
+async def _all(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Everything at once; what is alone needs no group, which the log would show."""
+    return [await work[0]] if len(work) == 1 else await collect(*work)
 
 
 def _taken(option: _Option) -> Path:

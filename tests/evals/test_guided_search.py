@@ -8,11 +8,13 @@ from statistics import fmean
 from zlib import crc32
 
 import pytest
+from click.testing import CliRunner
 from inspect_ai import eval as run_task
 from inspect_ai.model import get_model
 
 from benchmarks.openai_server import Fault, Faults, OpenAIServer, Reply
 from misstep.answers import compare_answers
+from misstep.cli._main import cli
 from misstep.evals.guided_search import guided_search
 from misstep.registry import MisstepError
 from tests.evals.conftest import figures
@@ -132,6 +134,37 @@ def test_each_step_is_the_best_of_the_candidates(search):
     assert asked == (8, 0.7, 512, ["\n\n"])
     later = [r for r in server.requests if r.messages[-1]["role"] == "assistant"]
     assert all(r.body["continue_final_message"] for r in later)
+
+
+def test_a_log_is_exported_in_the_shape_of_the_original(search, tmp_path):
+    log, _ = search()
+    command = ["export", log.location, "--format", "search", "-o", str(tmp_path / "out")]
+    CliRunner().invoke(cli, command, catch_exceptions=False)
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    right = [sample.scores["final_answer"].value == "C" for sample in log.samples]
+    assert results == {"own": fmean(right), "average": fmean(right)}
+    rows = json.loads((tmp_path / "out" / "own" / "result-0-None.json").read_text())
+    for row, sample in zip(rows, log.samples, strict=True):
+        assert list(row) == [
+            "question",
+            "iteration_history",
+            "final_steps",
+            "gt_answer",
+            "pred_answer",
+        ]
+        assert (row["question"], row["gt_answer"]) == (sample.input, sample.target)
+        assert row["pred_answer"] == sample.scores["final_answer"].answer
+        for i, iteration in enumerate(row["iteration_history"]):
+            chosen = iteration["candidates_info"][iteration["chosen_step_index"]]
+            assert iteration["iteration_index"] == i + 1
+            assert chosen["candidate_step"] == iteration["chosen_step"] == row["final_steps"][i]
+            assert chosen["reward"] == max(c["reward"] for c in iteration["candidates_info"])
+        # As the original marks the step that ends a solution.
+        assert [step.endswith("<|im_end|>") for step in row["final_steps"]] == [False, False, True]
+    with pytest.raises(MisstepError, match="not a log of a first-error eval"):
+        CliRunner().invoke(
+            cli, ["export", log.location, "--format", "json"], catch_exceptions=False
+        )
 
 
 def test_a_search_is_repeatable(search):

@@ -1,0 +1,81 @@
+"""A step of a guided search beside the round trips that it needs, and many searches at once."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from inspect_ai import eval as evaluate
+from inspect_ai.log import EvalLog
+from inspect_ai.model import Model, get_model
+
+from benchmarks._measurement import Measurement
+from benchmarks.openai_server import ChatRequest, OpenAIServer, Reply
+from misstep.evals.guided_search import guided_search
+
+LATENCY = 200
+STEPS = 4
+PROBLEMS = 50
+ROUND_TRIPS = 2
+TOLERANCE = 1.15
+CONNECTIONS = 400
+"""As many calls as fifty problems have when their eight candidates are scored."""
+
+
+def measure() -> Iterator[Measurement]:
+    """The seconds of a step, and fifty searches at once as a share of one after another."""
+    with tempfile.TemporaryDirectory() as folder, OpenAIServer(_reply, latency=LATENCY) as server:
+        policy, judge = (_model(server.url, name) for name in ("policy", "judge"))
+        # Once before: the first run in a process imports the client libraries.
+        _run(folder, policy, judge, 1)
+        alone = _seconds(_run(folder, policy, judge, 1))
+        many = _run(folder, policy, judge, PROBLEMS)
+        in_flight = server.most_in_flight
+    step = alone / STEPS
+    target = ROUND_TRIPS * LATENCY / 1000 * TOLERANCE
+    note = f"8 candidates and their rewards at {LATENCY} ms a call; one after another: 1.8 s"
+    yield Measurement("a step of a guided search", step, "s", target, note)
+    slowest = _seconds(many)
+    note = f"{slowest:.1f} s, one alone {alone:.1f} s; {in_flight} calls at once"
+    ratio = slowest / (PROBLEMS * alone)
+    yield Measurement("fifty searches at once beside in turn", ratio, "times", 0.3, note)
+
+
+def _reply(request: ChatRequest, choice: int) -> Reply | str:
+    if request.body["model"] == "judge":
+        return Reply("+", "length", {"+": {"+": 0.5 + choice / 100, "-": 0.4}})
+    *_, last = request.messages
+    steps = last["content"].count("\n\n") if last["role"] == "assistant" else 0
+    return rf"So \boxed{{{choice}}}" if steps + 1 == STEPS else f"Step {steps}, way {choice}."
+
+
+def _model(url: str, name: str) -> Model:
+    return get_model(f"openai-api/local/{name}", base_url=url, api_key="x", memoize=False)
+
+
+def _run(folder: str, policy: Model, judge: Model, problems: int) -> EvalLog:
+    path = Path(folder) / "problems.jsonl"
+    rows = [{"problem": f"Problem {i}", "answer": "1"} for i in range(problems)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    [log] = evaluate(
+        guided_search(source=str(path), style="single_token", continuation="prefill"),
+        model=policy,
+        model_roles={"reward": judge},
+        log_dir=folder,
+        display="none",
+        log_level="error",
+        log_realtime=False,
+        max_connections=CONNECTIONS,
+        max_samples=PROBLEMS,
+    )
+    if log.status != "success":
+        raise RuntimeError(log.error.message if log.error else f"the run ended as {log.status}")
+    return log
+
+
+def _seconds(log: EvalLog) -> float:
+    """Of the search that took longest, by its own account."""
+    return max(
+        (sample.scores or {})["final_answer"].metadata["budget"]["seconds"]  # type: ignore[index]
+        for sample in log.samples or []
+    )
