@@ -60,7 +60,8 @@ class Prm(Fact):
                 raise ValueError(f"{place} must stand exactly once")
         if str(self.step_token) not in str(self.step):
             raise ValueError("the step must hold its step_token")
-        if self.right not in (self.labels or [None]):
+        fits = self.right in self.labels if self.labels else self.right is None
+        if not fits:
             raise ValueError("`right` must be one of the `labels`, where there are any")
         return self
 

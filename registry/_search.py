@@ -13,6 +13,11 @@ class PolicyPrompt(Fact):
     """The same where the policy does not continue its own turn, with `{problem}` and `{steps}`."""
 
 
+def policy_prompts() -> dict[str, PolicyPrompt]:
+    """All prompts by name."""
+    return read_facts("search.yaml", PolicyPrompt)
+
+
 def find_policy_prompt(name: str = "mathematics") -> PolicyPrompt:
     """The prompt of that name, or an error that lists the close ones."""
-    return find_fact("policy prompt", name, read_facts("search.yaml", PolicyPrompt))
+    return find_fact("policy prompt", name, policy_prompts())

@@ -48,6 +48,6 @@ async def ask(
             tool_calls="none",
             seed=base + vote,
             num_choices=num_choices,
-            **({"extra_body": extra_body} if extra_body else {}),
+            extra_body=extra_body,
         )
     return answered.output
