@@ -32,11 +32,14 @@ def read_step(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
     text = choice.message.text
     if choice.stop_reason == "content_filter":
         return StepVerdict(Unread.REFUSED)
+    if choice.stop_reason == "model_length":
+        # Where the prompt is too long, providers give the error as the text.
+        return StepVerdict(Unread.TRUNCATED)
     if not text.strip():
         return StepVerdict(Unread.EMPTY)
     if judge.reply == "token":
         right, word = text.strip().lower().startswith(tuple(judge.right)), text.strip()[:1]
-    elif choice.stop_reason in ("max_tokens", "model_length"):
+    elif choice.stop_reason == "max_tokens":
         return StepVerdict(Unread.TRUNCATED)
     else:
         found = _last_verdict(text, judge)

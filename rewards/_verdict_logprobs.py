@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
-from math import exp
+from math import exp, isnan
 
 from inspect_ai.model import Logprob
 
@@ -16,6 +16,7 @@ class NoProbability(StrEnum):
     NO_ALTERNATIVES = "the model named no alternatives to the verdict's token (top_logprobs)"
     NO_TOKEN = "the verdict is not to be found among the tokens"  # noqa: S105
     NO_WORD = "no token where the verdict stands begins one of its words alone"
+    NOT_A_NUMBER = "the logprobs where the verdict stands are not numbers"
 
 
 def right_probability(
@@ -39,6 +40,8 @@ def right_probability(
         return NoProbability.NO_TOKEN
     options = {token.token: token.logprob}
     options |= {option.token: option.logprob for option in token.top_logprobs or []}
+    if any(isnan(logprob) for logprob in options.values()):
+        return NoProbability.NOT_A_NUMBER
     if len(options) < 2:
         return NoProbability.NO_ALTERNATIVES
     sides = {word: _side(word, right, wrong) for word in options}

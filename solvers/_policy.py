@@ -95,11 +95,17 @@ class Policy:
         return [system, ChatMessageUser(content=asked)]
 
 
+def written(choice: ChatCompletionChoice) -> str:
+    """What the policy wrote; nothing where it was refused, since its text is then an error."""
+    refused = choice.stop_reason in ("model_length", "content_filter")
+    return "" if refused else choice.message.text
+
+
 def distinct(choices: Sequence[ChatCompletionChoice]) -> list[Drawn]:
     """The different candidates among some choices, in order."""
     found: dict[str, Drawn] = {}
     for choice in choices:
-        text = choice.message.text
+        text = written(choice)
         ended = choice.stop_reason == "stop" and not text.endswith(BLANK_LINE)
         # A prompt that asks for one step gets more from a server without stop sequences.
         step = text.strip().split(BLANK_LINE)[0].strip()

@@ -10,7 +10,7 @@ from inspect_ai.log import transcript
 from misstep.answers import compare_answers, last_boxed
 from misstep.rewards import AGGREGATIONS, Aggregation, Reward, RewardModel, aggregate
 from misstep.solvers._account import Account
-from misstep.solvers._policy import BLANK_LINE, Policy
+from misstep.solvers._policy import BLANK_LINE, Policy, written
 
 _MOST_ROUNDS = 100
 
@@ -41,7 +41,7 @@ async def draw_solutions(policy: Policy, account: Account, n: int, budgeted: boo
     for _ in range(_MOST_ROUNDS if budgeted else 1):
         before = account.tokens["policy"]
         for choice in await policy.solutions(n):
-            text = choice.message.text.strip()
+            text = written(choice).strip()
             cut = choice.stop_reason in ("max_tokens", "model_length")
             drawn.append(Sampled(text, last_boxed(text), cut))
         # A server that does not tell its tokens would be asked without end.

@@ -14,6 +14,9 @@ from misstep.solvers._account import Account
 from misstep.solvers._policy import Drawn, Policy
 from misstep.solvers._search_view import iteration_text
 
+TRIES = 3
+"""So often a step is tried; a reward model that cannot give rewards would be paid without end."""
+
 T = TypeVar("T")
 
 
@@ -93,6 +96,7 @@ class Search:
         """Search for a solution of a problem."""
         live, done = [Path()], list[Path]()
         why = f"it did not end within {self._max_steps} steps"
+        tries = 0
         for number in range(1, self._max_steps + 1):
             if self._account.exhausted:
                 why = "its budget of tokens is spent"
@@ -103,6 +107,10 @@ class Search:
             # Where no candidate had a reward, the same paths are tried again.
             live = [path for path in kept if not path.final] or ([] if kept or over else live)
             if not live or len(done) >= self._width:
+                break
+            tries = 0 if kept else tries + 1
+            if tries == TRIES:
+                why = f"no candidate had a reward in {TRIES} tries, the last since {self._missing}"
                 break
         if done:
             return Found(self._best(done), None, self._iterations)
@@ -146,6 +154,12 @@ class Search:
         known = [option for option in options if option.reward.value is not None]
         self._random.shuffle(known)
         return sorted(known, key=lambda option: -self._worth(_taken(option)))[: max(0, places)]
+
+    @property
+    def _missing(self) -> str:
+        """Why the first candidate of the last iteration has no reward."""
+        candidates = self._iterations[-1]["candidates"]
+        return next((str(one["missing"]) for one in candidates), "there was none")
 
     def _best(self, paths: Sequence[Path]) -> Path:
         return max(paths, key=self._worth)

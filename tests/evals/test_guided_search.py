@@ -247,7 +247,7 @@ def test_a_budget_ends_a_search_and_lengthens_sampling(search):
     [
         (lambda steps, choice: f"And then {len(steps)}-{choice}.", "did not end within 4 steps", 4),
         (lambda steps, choice: "The same.", "its last step stands 4 times", 4),
-        (lambda steps, choice: "", "did not end within 4 steps", 4),
+        (lambda steps, choice: "", "in 3 tries, the last since the candidate is empty", 3),
     ],
     ids=["never ends", "repeats itself", "is silent"],
 )
@@ -311,6 +311,20 @@ def test_candidates_without_a_reward_are_left_out_and_a_step_is_tried_again(sear
     assert sample.scores["final_answer"].metadata["finished"]
 
 
+def test_a_judge_without_logprobs_ends_a_search_after_a_few_tries(search):
+    def reply(request, choice):
+        # A server that takes no notice of logprobs.
+        request.body["logprobs"] = False
+        return "+" if request.body["model"] == "judge" else policy(request, choice)
+
+    log, server = search(reply, limit=1)
+    [sample] = log.samples
+    score = sample.scores["final_answer"]
+    assert (score.value, score.answer) == ("I", None)
+    assert "in 3 tries, the last since the model gave no logprobs" in score.explanation
+    assert len(server.requests) == 3 * (1 + 6)
+
+
 def test_a_context_that_is_too_long_for_the_judge_is_a_missing_reward(search):
     # The first request is the policy's; two of its candidates meet a 400.
     script = [None, Fault.CONTEXT_LENGTH, Fault.CONTEXT_LENGTH]
@@ -318,6 +332,7 @@ def test_a_context_that_is_too_long_for_the_judge_is_a_missing_reward(search):
     [sample] = log.samples
     missing = [c["missing"] for c in sample.store["search"][0]["candidates"] if c["missing"]]
     assert len(missing) == 2
+    assert all("truncated" in why for why in missing)
     assert sample.scores["final_answer"].metadata["finished"]
 
 

@@ -1,6 +1,6 @@
 """The probability of a verdict, at the token where it stands."""
 
-from math import exp, log
+from math import exp, log, nan
 
 import pytest
 from inspect_ai.model import Logprob, TopLogprob
@@ -51,6 +51,7 @@ def test_all_spellings_of_a_word_add_up():
         ([], NoProbability.NO_LOGPROBS),
         ([token("Left", Left=0.9, Up=0.1)], NoProbability.NO_TOKEN),
         ([Logprob(token="Right", logprob=-0.1)], NoProbability.NO_ALTERNATIVES),
+        ([token("Right", Right=nan, Wrong=0.1)], NoProbability.NOT_A_NUMBER),
         # Begun in the middle of a token that no word begins with.
         ([token("isRight", isRight=0.9, Up=0.1)], NoProbability.NO_WORD),
     ],

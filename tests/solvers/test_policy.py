@@ -32,6 +32,12 @@ def test_a_candidate_is_final_if_it_ended_by_itself_with_one_answer(text, stop, 
     assert candidate.final == final
 
 
+def test_an_error_in_place_of_a_text_is_no_candidate():
+    # Providers give the refusal of a prompt that is too long as the text.
+    [candidate] = distinct([choice("The maximum context length is 8192.", "model_length")])
+    assert (candidate.text, candidate.final, candidate.ended) == ("", False, False)
+
+
 def test_equal_candidates_are_one():
     drawn = distinct([choice(t) for t in ("a", " a\n", "b", "", "a\n\n", "  ")])
     assert [(one.text, one.count, one.ended) for one in drawn] == [

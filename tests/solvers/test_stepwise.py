@@ -85,6 +85,13 @@ def test_a_judgement_that_was_cut_or_refused_is_no_verdict():
     assert read_step(reply(r"\boxed{right}", "content_filter"), judge).right == Unread.REFUSED
 
 
+@pytest.mark.parametrize("style", ["single_token", "written", "plain"])
+def test_a_prompt_that_is_too_long_is_no_verdict(style):
+    # Providers give the error as the text.
+    refused = reply("This model's maximum context length is 8192 tokens.", "model_length")
+    assert read_step(refused, find_judge(style)).right == Unread.TRUNCATED
+
+
 def token(text, logprob, **options):
     top = [TopLogprob(token=word, logprob=p) for word, p in options.items()]
     return Logprob(token=text, logprob=logprob, top_logprobs=top)
