@@ -5,6 +5,7 @@ from importlib.metadata import version
 
 import click
 
+from misstep.cli._best_of_n import best_of_n_table
 from misstep.cli._data import data
 from misstep.cli._demo import demo
 from misstep.cli._export import export_results
@@ -14,6 +15,7 @@ from misstep.cli._plot import plot
 from misstep.cli._run import run_eval
 from misstep.cli._study import study
 from misstep.cli._sweep import sweep
+from misstep.cli._threshold import threshold
 from misstep.registry import MisstepError
 
 
@@ -35,6 +37,8 @@ cli.add_command(import_results)
 cli.add_command(export_results)
 cli.add_command(study)
 cli.add_command(plot)
+cli.add_command(threshold)
+cli.add_command(best_of_n_table)
 
 
 def main() -> None:

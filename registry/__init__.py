@@ -20,27 +20,37 @@ from misstep.registry._evals import Eval, Size, Variant, evals
 from misstep.registry._judges import Judge, find_judge
 from misstep.registry._labels import (
     GOLD_SECTIONS,
+    MISSING,
     NO_ERROR,
     PUBLISHED_GOLD_SECTIONS,
     RECORDED,
+    REWARDS,
     third_of,
 )
+from misstep.registry._prms import NUMBER, STEP, STEPS, Prm, find_prm, prms
 from misstep.registry._providers import Provider, find_provider
 from misstep.registry._published import Table, published
+from misstep.registry._search import PolicyPrompt, find_policy_prompt
 from misstep.registry._sections import ANSWER, SECTIONS, SectionsPrompt, find_sections_prompt
 from misstep.registry._sources import Generated, Source, SourceFile, find_source, sources
 from misstep.registry._start import from_start
+from misstep.registry._templates import fill
 from misstep.registry._variants import register_variants
 
 __all__ = [
     "ANSWER",
     "GOLD_SECTIONS",
+    "MISSING",
     "NO_ERROR",
+    "NUMBER",
     "PROBLEM",
     "PUBLISHED_GOLD_SECTIONS",
     "RECORDED",
+    "REWARDS",
     "SECTIONS",
     "SOLUTION",
+    "STEP",
+    "STEPS",
     "AnswerKind",
     "ContinuationPrompts",
     "ContinuationTask",
@@ -51,6 +61,8 @@ __all__ = [
     "Judge",
     "MisstepError",
     "ModelError",
+    "PolicyPrompt",
+    "Prm",
     "Provider",
     "RegistryError",
     "SectionsPrompt",
@@ -64,14 +76,18 @@ __all__ = [
     "did_you_mean",
     "domains",
     "evals",
+    "fill",
     "find_continuation",
     "find_domain",
     "find_judge",
+    "find_policy_prompt",
+    "find_prm",
     "find_provider",
     "find_sections_prompt",
     "find_source",
     "from_start",
     "printable",
+    "prms",
     "published",
     "register_variants",
     "sources",

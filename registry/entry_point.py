@@ -4,20 +4,22 @@ from misstep.evals import (
     deltabench,
     deltabench_sections,
     error_recovery,
+    guided_search,
     procedural,
     processbench,
 )
-from misstep.providers import embedded, imported, replay
+from misstep.providers import embedded, imported, local_prm, prm, replay
 from misstep.scorers import (
     error_sections,
     error_sections_published,
+    final_answer,
     first_error,
     first_error_lenient,
     recovery,
     recovery_lenient,
     vote,
 )
-from misstep.solvers import continuation, critique, recorded, sections_critique, stepwise
+from misstep.solvers import continuation, critique, recorded, reward, sections_critique, stepwise
 
 __all__ = [
     "continuation",
@@ -28,15 +30,20 @@ __all__ = [
     "error_recovery",
     "error_sections",
     "error_sections_published",
+    "final_answer",
     "first_error",
     "first_error_lenient",
+    "guided_search",
     "imported",
+    "local_prm",
+    "prm",
     "procedural",
     "processbench",
     "recorded",
     "recovery",
     "recovery_lenient",
     "replay",
+    "reward",
     "sections_critique",
     "stepwise",
     "vote",

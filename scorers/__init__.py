@@ -1,12 +1,14 @@
 """What an answer is worth: reading verdicts, counting votes, hits, metrics, intervals."""
 
+from misstep.scorers._answer_metrics import answer_metrics
+from misstep.scorers._answers import FOUND, Solved, final_answer
 from misstep.scorers._first_error import (
     first_error,
     first_error_lenient,
     score_votes,
     unread_output,
 )
-from misstep.scorers._intervals import Estimate, share
+from misstep.scorers._intervals import Estimate, f1_draws, from_draws, harmonic_mean, share
 from misstep.scorers._lead import votes_needed
 from misstep.scorers._metrics import first_error_metrics
 from misstep.scorers._recovery import recovery, recovery_lenient
@@ -14,6 +16,7 @@ from misstep.scorers._recovery_metrics import rates_by, recovery_metrics, recove
 from misstep.scorers._reducer import vote
 from misstep.scorers._scoring import (
     Scoring,
+    answer_scoring,
     error_sections_scoring,
     first_error_scoring,
     recovery_scoring,
@@ -39,6 +42,7 @@ from misstep.scorers._verdicts import READINGS, Reading, Unread, Verdict, read_v
 from misstep.scorers._votes import Tally, Vote, read_vote, reasoning_of, tally
 
 __all__ = [
+    "FOUND",
     "READINGS",
     "VARIATIONS",
     "Estimate",
@@ -47,6 +51,7 @@ __all__ = [
     "Reply",
     "Scoring",
     "SectionsReading",
+    "Solved",
     "StructuredReply",
     "Tally",
     "Turn",
@@ -55,13 +60,19 @@ __all__ = [
     "VariationRecord",
     "Verdict",
     "Vote",
+    "answer_metrics",
+    "answer_scoring",
     "error_sections",
     "error_sections_published",
     "error_sections_scoring",
+    "f1_draws",
+    "final_answer",
     "first_error",
     "first_error_lenient",
     "first_error_metrics",
     "first_error_scoring",
+    "from_draws",
+    "harmonic_mean",
     "keep_variations",
     "rates_by",
     "read_sections",

@@ -6,10 +6,16 @@ from inspect_ai.log import HeadlineMetric
 from inspect_ai.scorer import Scorer
 from inspect_ai.viewer import ViewerConfig
 
+from misstep.scorers._answers import final_answer
 from misstep.scorers._first_error import first_error, first_error_lenient, subset_column
 from misstep.scorers._recovery import recovery, recovery_lenient
 from misstep.scorers._sections import error_sections, error_sections_published
-from misstep.scorers._view import ERROR_SECTIONS_VIEW, FIRST_ERROR_VIEW, RECOVERY_VIEW
+from misstep.scorers._view import (
+    ERROR_SECTIONS_VIEW,
+    FINAL_ANSWER_VIEW,
+    FIRST_ERROR_VIEW,
+    RECOVERY_VIEW,
+)
 
 
 class Scoring(TypedDict):
@@ -60,4 +66,13 @@ def recovery_scoring() -> Scoring:
         scorer=[recovery(), recovery_lenient(), subset_column()],
         headline_metric=HeadlineMetric(scorer="recovery", metric="IR_correct_rate"),
         viewer=RECOVERY_VIEW,
+    )
+
+
+def answer_scoring() -> Scoring:
+    """The final answer, the problem's set as a column, accuracy as the headline."""
+    return Scoring(
+        scorer=[final_answer(), subset_column()],
+        headline_metric=HeadlineMetric(scorer="final_answer", metric="accuracy"),
+        viewer=FINAL_ANSWER_VIEW,
     )

@@ -72,3 +72,22 @@ RECOVERY_VIEW = ViewerConfig(
         multiline=False,
     )
 )
+
+FINAL_ANSWER_VIEW = ViewerConfig(
+    task_samples_view=TaskSamplesView(
+        name="Final answers",
+        columns=[
+            TaskSamplesColumn(id="sampleId"),
+            TaskSamplesColumn.score("subset"),
+            TaskSamplesColumn(id="input"),
+            TaskSamplesColumn(id="target"),
+            TaskSamplesColumn(id="answer"),
+            TaskSamplesColumn.score("final_answer"),
+            TaskSamplesColumn(id="tokens"),
+            TaskSamplesColumn(id="error"),
+        ],
+        sort=[TaskSamplesSort.score("final_answer", dir="desc")],
+        score_labels={"final_answer": "Right", "subset": "Set"},
+        multiline=False,
+    )
+)

@@ -1,6 +1,7 @@
 """Asking the model under test apart from the sample's own conversation."""
 
 from copy import copy
+from typing import Any
 
 from inspect_ai.model import ChatMessage, GenerateConfigArgs, ModelOutput
 
@@ -21,6 +22,7 @@ async def ask(
     vote: int = 0,
     step: int | None = None,
     num_choices: int | None = None,
+    extra_body: dict[str, Any] | None = None,
 ) -> ModelOutput:
     """One call with its own messages, leaving the state as it is.
 
@@ -34,12 +36,16 @@ async def ask(
             that repeated calls do not repeat their answer.
         step: The step that is asked about.
         num_choices: How many choices to ask for.
+        extra_body: What a server of this kind is told beside.
     """
     seed = active_generate_config().seed
     base = SEED if seed is None else seed
     with asking_for(vote, step):
         return await reply_to(
-            state, generate, messages, {"seed": base + vote, "num_choices": num_choices}
+            state,
+            generate,
+            messages,
+            {"seed": base + vote, "num_choices": num_choices, "extra_body": extra_body},
         )
 
 
