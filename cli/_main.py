@@ -8,6 +8,7 @@ import click
 from misstep.cli._data import data
 from misstep.cli._demo import demo
 from misstep.cli._export import export_results
+from misstep.cli._forge import forge
 from misstep.cli._import import import_results
 from misstep.cli._list import list_evals
 from misstep.registry import MisstepError
@@ -25,6 +26,7 @@ def cli() -> None:
 cli.add_command(list_evals)
 cli.add_command(data)
 cli.add_command(demo)
+cli.add_command(forge)
 cli.add_command(import_results)
 cli.add_command(export_results)
 

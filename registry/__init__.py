@@ -1,5 +1,6 @@
 """The facts that misstep stands on: evals and variants, sources, domains, published results."""
 
+from misstep.registry._corpora import Corpus, corpora, find_corpus
 from misstep.registry._domains import PROBLEM, SOLUTION, Domain, Tag, domains, find_domain
 from misstep.registry._errors import (
     DataError,
@@ -28,6 +29,7 @@ __all__ = [
     "RECORDED",
     "SECTIONS",
     "SOLUTION",
+    "Corpus",
     "DataError",
     "Domain",
     "Eval",
@@ -43,9 +45,11 @@ __all__ = [
     "Tag",
     "UnknownNameError",
     "Variant",
+    "corpora",
     "did_you_mean",
     "domains",
     "evals",
+    "find_corpus",
     "find_domain",
     "find_judge",
     "find_sections_prompt",
