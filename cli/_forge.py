@@ -1,5 +1,6 @@
 """`misstep forge`: building sets of worked solutions with an injected error."""
 
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -8,7 +9,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from misstep.forge import MIN_STEPS, Analysis, Group, analyse, steps_chart
+from misstep.forge import (
+    AUTOMATIC,
+    MIN_STEPS,
+    Analysis,
+    Audit,
+    Group,
+    analyse,
+    audit,
+    steps_chart,
+)
 from misstep.loaders import corpus_rows
 from misstep.registry import printable
 from misstep.reports import save_chart
@@ -55,6 +65,48 @@ def analyze(source: str, min_steps: int, plot: Path | None) -> None:
     if plot:
         save_chart(steps_chart(analysis, min_steps), plot)
         console.print(f"{plot}", highlight=False)
+
+
+@forge.command()
+@click.argument("file")
+@click.option("--details", is_flag=True, help="Say what was found in every example that fails.")
+def check(file: str, details: bool) -> None:
+    """Run all quality checks on the examples of FILE, made here or elsewhere.
+
+    FILE is JSON, JSONL, CSV or Parquet. Exits with 1 unless every example passes.
+    """
+    result = audit(file)
+    console = Console()
+    for problem in result.bad:
+        console.print(escape(printable(str(problem))), highlight=False, soft_wrap=True)
+    if details:
+        for name, failures in result.failures.items():
+            for one in failures:
+                said = printable(f"{name}: {one.name}: {one.detail}")
+                console.print(escape(said), highlight=False, soft_wrap=True)
+    console.print(_failures_table(result))
+    failed = len(result.failures) + len({problem.number for problem in result.bad})
+    total = failed + len(result.examples) - len(result.failures)
+    console.print(
+        f"{total - failed} of {total} examples pass every check.",
+        style="bold green" if result.passed else "bold red",
+    )
+    if not result.passed:
+        sys.exit(1)
+
+
+def _failures_table(result: Audit) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("check")
+    table.add_column("reason")
+    table.add_column("examples", justify="right")
+    reasons = result.by_reason
+    for name in AUTOMATIC:
+        table.add_row(name, "", f"{result.by_check[name]:,}", style="bold")
+        for (check_name, reason), count in reasons.most_common():
+            if check_name == name:
+                table.add_row("", reason, f"{count:,}")
+    return table
 
 
 def _sources_table(analysis: Analysis, min_steps: int) -> Table:

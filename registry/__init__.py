@@ -18,6 +18,7 @@ from misstep.registry._published import Table, published
 from misstep.registry._sections import ANSWER, SECTIONS, SectionsPrompt, find_sections_prompt
 from misstep.registry._sources import Source, SourceFile, find_source, sources
 from misstep.registry._start import from_start
+from misstep.registry._taxonomy import LogicalError, taxonomy
 from misstep.registry._variants import register_variants
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Domain",
     "Eval",
     "Judge",
+    "LogicalError",
     "MisstepError",
     "ModelError",
     "RegistryError",
@@ -59,4 +61,5 @@ __all__ = [
     "published",
     "register_variants",
     "sources",
+    "taxonomy",
 ]

@@ -137,6 +137,8 @@ def test_a_corpus_is_pinned_by_its_number_of_rows(tmp_path, monkeypatch):
 
 def test_a_corpus_that_is_nowhere_names_every_place(tmp_path, monkeypatch):
     monkeypatch.setenv("MISSTEP_DATA", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    # What HF_HUB_OFFLINE=1 sets at the start of a process.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     with pytest.raises(DataError, match=r"(?s)offline mirror.*AI-MO/NuminaMath-CoT"):
         list(corpus_rows("numinamath"))
