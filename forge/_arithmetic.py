@@ -6,6 +6,7 @@ with a variable, a function or a modulus in it is none of our business.
 
 import re
 from fractions import Fraction
+from itertools import pairwise
 
 _GREATEST_POWER = 64
 _MOST_DIGITS = 40
@@ -14,9 +15,9 @@ _DELIMITERS = re.compile(
     r"\\\\|\\[()\[\]]|\$+|\\(?:implies|Rightarrow|Longrightarrow|to|quad|qquad)"
 )
 _SPACING = re.compile(r"\\[,;:! ]|\\left|\\right|&|~")
-_TOKEN = r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\\[dt]?frac|\\times|\\cdot|\\div|[-+*/×·÷−^=(){}]"
-_TOKENS = re.compile(_TOKEN)
-_RUN = re.compile(rf"(?:{_TOKEN})(?:\s*(?:{_TOKEN}))*")
+_MARK = r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\\[dt]?frac|\\times|\\cdot|\\div|[-+*/×·÷−^=(){}]"
+_TOKENS = re.compile(_MARK)
+_RUN = re.compile(rf"(?:{_MARK})(?:\s*(?:{_MARK}))*")
 _WORD_BEFORE = re.compile(r"(\\?[A-Za-z]+)\s*$")
 _MODULAR = re.compile(r"\s*(?:\(?\s*\\?[bp]?mod\b|\\equiv|≡)")
 
@@ -37,7 +38,7 @@ def _judge(text: str, run: re.Match[str]) -> list[str]:
         sides = sides[:-1]
     values = [(side, _value(side)) for side in sides if side]
     wrong = []
-    for (left, a), (right, b) in zip(values, values[1:], strict=False):
+    for (left, a), (right, b) in pairwise(values):
         if a is not None and b is not None and abs(a - b) > max(_rounding(left), _rounding(right)):
             wrong.append(f"{left} = {right}")
     return wrong
