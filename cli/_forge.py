@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from misstep.cli._forge_build import build
+from misstep.cli._forge_options import min_steps_option, source_option
 from misstep.forge import (
     AUTOMATIC,
-    MIN_STEPS,
     Analysis,
     Audit,
     Group,
@@ -29,24 +30,12 @@ def forge() -> None:
     """Build sets of worked solutions with an injected late error; check and show them."""
 
 
-SOURCE = click.option(
-    "--source",
-    default="numinamath",
-    show_default=True,
-    help="A registered corpus, or a JSON, JSONL, CSV or Parquet file of problem and solution.",
-)
-LEAST_STEPS = click.option(
-    "--min-steps",
-    default=MIN_STEPS,
-    show_default=True,
-    type=click.IntRange(min=2),
-    help="The fewest steps that a solution must have.",
-)
+forge.add_command(build)
 
 
 @forge.command()
-@SOURCE
-@LEAST_STEPS
+@source_option
+@min_steps_option
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),

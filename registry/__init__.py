@@ -12,6 +12,7 @@ from misstep.registry._errors import (
     printable,
 )
 from misstep.registry._evals import Eval, Size, Variant, evals
+from misstep.registry._injection import InjectionPrompts, injection_prompts
 from misstep.registry._judges import Judge, find_judge
 from misstep.registry._labels import GOLD_SECTIONS, NO_ERROR, PUBLISHED_GOLD_SECTIONS, RECORDED
 from misstep.registry._published import Table, published
@@ -34,6 +35,7 @@ __all__ = [
     "DataError",
     "Domain",
     "Eval",
+    "InjectionPrompts",
     "Judge",
     "LogicalError",
     "MisstepError",
@@ -57,6 +59,7 @@ __all__ = [
     "find_sections_prompt",
     "find_source",
     "from_start",
+    "injection_prompts",
     "printable",
     "published",
     "register_variants",

@@ -1,6 +1,7 @@
 """What Inspect learns of misstep: imported at every start of Inspect, so it stays light."""
 
 from misstep.evals import deltabench, deltabench_sections, procedural, processbench
+from misstep.forge import injection, offline
 from misstep.providers import embedded, imported, replay
 from misstep.scorers import (
     error_sections,
@@ -21,6 +22,8 @@ __all__ = [
     "first_error",
     "first_error_lenient",
     "imported",
+    "injection",
+    "offline",
     "procedural",
     "processbench",
     "recorded",

@@ -6,6 +6,7 @@ from misstep.scorers._first_error import (
     score_votes,
     unread_output,
 )
+from misstep.scorers._intervals import share
 from misstep.scorers._lead import votes_needed
 from misstep.scorers._metrics import first_error_metrics
 from misstep.scorers._reducer import vote
@@ -47,6 +48,7 @@ __all__ = [
     "reasoning_of",
     "score_votes",
     "section_metrics",
+    "share",
     "tally",
     "unread_output",
     "vote",

@@ -4,7 +4,7 @@ from misstep.solvers._baselines import label_distribution, last_step, no_error, 
 from misstep.solvers._critics import CRITICS, Critic, CriticOptions, find_critic
 from misstep.solvers._critique import critique
 from misstep.solvers._first_error_task import first_error_task
-from misstep.solvers._prompts import critique_prompt, tagged
+from misstep.solvers._prompts import critique_prompt, fill, tagged
 from misstep.solvers._recorded import recorded
 from misstep.solvers._section_baselines import all_sections, no_section, section_range
 from misstep.solvers._sections import sections_critique, sections_prompt
@@ -20,6 +20,7 @@ __all__ = [
     "all_sections",
     "critique",
     "critique_prompt",
+    "fill",
     "find_critic",
     "first_error_task",
     "label_distribution",
