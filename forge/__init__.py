@@ -7,6 +7,7 @@ from misstep.forge._audit import Audit, audit
 from misstep.forge._build import Built, Calls, build_set
 from misstep.forge._checks import AUTOMATIC, Check, Failure, check_example, late_start
 from misstep.forge._compared import compared, compared_aside
+from misstep.forge._dataset import adversarial_dataset
 from misstep.forge._hub import push_to_hub
 from misstep.forge._offline import OFFLINE, sample_examples
 from misstep.forge._order import Order, read_mix
@@ -35,6 +36,7 @@ __all__ = [
     "Result",
     "Structure",
     "Worked",
+    "adversarial_dataset",
     "analyse",
     "audit",
     "build_set",

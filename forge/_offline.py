@@ -11,10 +11,10 @@ from itertools import count, islice
 from random import Random
 from typing import Any
 
-from misstep.forge._checks import AUTOMATIC
-from misstep.forge._offline_tail import ERROR_NODE, Tail
+from misstep.forge._checks import AUTOMATIC, late_start
+from misstep.forge._offline_tail import ENDINGS, ERROR_NODE, Tail
 from misstep.forge._offline_tails import TAILS
-from misstep.forge._record import Example
+from misstep.forge._record import LATE_FRACTION, Example
 from misstep.generator import ANSWERS, Slip, evaluate, operands_of, settings_of, solution
 from misstep.loaders import RawRow
 from misstep.registry import NO_ERROR
@@ -78,11 +78,18 @@ def offline_solution(seed: int, index: int) -> OfflineSolution:
     kind = list(TAILS)[index % len(TAILS)]
     random = Random(f"offline/{seed}/{index}")  # noqa: S311 (not a secret)
     for attempt in range(_TRIES):
-        settings = settings_of("6-9", families=random.choice(_FAMILIES), correct_share=1)
+        settings = settings_of("6-12", families=random.choice(_FAMILIES), correct_share=1)
         found = solution(seed, index * _TRIES + attempt, settings)
         if not found.answer.isdigit() or not _LEAST <= int(found.answer) <= _MOST:
             continue
-        tail = TAILS[kind](random, int(found.answer))
+        length = len(found.correct_steps)
+        # As many last steps as leave the error in the last quarter.
+        late = [
+            endings
+            for endings in ENDINGS
+            if length + ERROR_NODE >= late_start(length + ERROR_NODE + 2 + endings, LATE_FRACTION)
+        ]
+        tail = TAILS[kind](random, int(found.answer), random.choice(late))
         right, wrong = _values(tail, {}), _values(tail, {ERROR_NODE: tail.slip})
         if right[-1] == wrong[-1]:
             continue

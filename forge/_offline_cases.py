@@ -11,13 +11,13 @@ from misstep.forge._offline_tail import Tail, answer, step, tail
 from misstep.generator import Ref, Slip
 
 
-def invalid_generalization(random: Random, n: int) -> Tail:
+def invalid_generalization(random: Random, n: int, endings: int) -> Tail:
     """Rows that grow at first, taken to grow for ever."""
     grow, times, extra = random.randrange(2, 6), random.randrange(2, 5), random.randrange(3, 20)
     question = (
         f"A wall has N tiles in its first row. Rows 2, 3 and 4 each have {grow} tiles more than "
-        "the row before; rows 5 and 6 are as long as row 4. What is the number of tiles in rows 1 to 6 "
-        f"times {times}, plus {extra}?"
+        "the row before; rows 5 and 6 are as long as row 4. What is the number of tiles in rows 1 "
+        f"to 6 times {times}, plus {extra}?"
     )
     right = step(
         lambda v: 2 * v, "Rows 5 and 6 are as long as row 4: together 2 × {0} = {r} tiles."
@@ -35,13 +35,13 @@ def invalid_generalization(random: Random, n: int) -> Tail:
         (first, (n, grow)),
         (right, (Ref(0),)),
         (total, (Ref(1), Ref(2))),
-        answer(times, extra),
+        *answer(times, extra, endings),
     ]
     slip = Slip("invalid_generalization", wrong, (Ref(0), grow))
     return tail(question, nodes, slip, "Rows grow up to row 4; from row 5 on they do not.")
 
 
-def theorem_misapplication(random: Random, n: int) -> Tail:
+def theorem_misapplication(random: Random, n: int, endings: int) -> Tail:
     """The Pythagorean theorem in a triangle without a right angle."""
     a, b = random.randrange(3, 15), random.randrange(3, 15)
     times, extra = random.randrange(2, 5), random.randrange(3, 20)
@@ -62,13 +62,13 @@ def theorem_misapplication(random: Random, n: int) -> Tail:
         (step(lambda b: b * b, "The square of side b is {0} × {0} = {r}."), (b,)),
         (right, (Ref(0), Ref(1), a * b)),
         (step(lambda c, n: c + n, "With N added we have {0} + {1} = {r}."), (Ref(2), n)),
-        answer(times, extra),
+        *answer(times, extra, endings),
     ]
     slip = Slip("theorem_misapplication", wrong, (Ref(0), Ref(1)))
     return tail(question, nodes, slip, "The theorem needs a right angle; here the angle is 60°.")
 
 
-def incomplete_case_analysis(random: Random, n: int) -> Tail:
+def incomplete_case_analysis(random: Random, n: int, endings: int) -> Tail:
     """One of two cases of an absolute value."""
     d, q = random.randrange(2, 12), random.randrange(5, 40)
     times, extra = random.randrange(2, 5), random.randrange(3, 20)
@@ -96,13 +96,13 @@ def incomplete_case_analysis(random: Random, n: int) -> Tail:
         ),
         (right, (Ref(1), n, d)),
         (step(lambda s, q: s + q, "Together that is {0} + {1} = {r}."), (Ref(2), Ref(0))),
-        answer(times, extra),
+        *answer(times, extra, endings),
     ]
     slip = Slip("incomplete_case_analysis", wrong, (Ref(1), n, d))
     return tail(question, nodes, slip, "The case x < N, which gives a second x, is left out.")
 
 
-def circular_reasoning(random: Random, n: int) -> Tail:
+def circular_reasoning(random: Random, n: int, endings: int) -> Tail:
     """Two numbers that are to be compared, taken to be equal."""
     m, k = random.randrange(4, 12), random.randrange(5, 15)
     gone, more = random.randrange(2, 9), random.randrange(4, 25)
@@ -129,7 +129,7 @@ def circular_reasoning(random: Random, n: int) -> Tail:
             ),
             (Ref(0), Ref(2)),
         ),
-        answer(times, extra),
+        *answer(times, extra, endings),
     ]
     slip = Slip("circular_reasoning", wrong, (Ref(1), Ref(0)))
     return tail(question, nodes, slip, "That they come out even is what is to be found out.")

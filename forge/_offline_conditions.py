@@ -11,7 +11,7 @@ from misstep.forge._offline_tail import Tail, answer, step, tail
 from misstep.generator import Ref, Slip
 
 
-def false_equivalence(random: Random, n: int) -> Tail:
+def false_equivalence(random: Random, n: int, endings: int) -> Tail:
     """Multiples of a number counted as those of its double."""
     small, more = random.choice((3, 5, 7)), random.randrange(20, 90)
     times, extra = random.randrange(2, 5), random.randrange(3, 20)
@@ -41,14 +41,14 @@ def false_equivalence(random: Random, n: int) -> Tail:
         ),
         (right, (Ref(0), small)),
         (step(lambda a, b: a + b, "The two counts add up to {0} + {1} = {r}."), (Ref(2), Ref(1))),
-        answer(times, extra),
+        *answer(times, extra, endings),
     ]
     slip = Slip("false_equivalence", wrong, (Ref(0), small, double))
     flaw = f"A multiple of {small} need not be a multiple of {double}: only the converse holds."
     return tail(question, nodes, slip, flaw)
 
 
-def domain_restriction_violation(random: Random, n: int) -> Tail:
+def domain_restriction_violation(random: Random, n: int, endings: int) -> Tail:
     """A root at which the denominator vanishes."""
     p, q = random.sample(range(2, 15), 2)
     more, times, extra = random.randrange(3, 30), random.randrange(2, 5), random.randrange(3, 20)
@@ -77,13 +77,13 @@ def domain_restriction_violation(random: Random, n: int) -> Tail:
         ),
         (right, (p, q)),
         (step(lambda s, a: s + a, "Together that is {0} + {1} = {r}."), (Ref(2), Ref(0))),
-        answer(times, extra),
+        *answer(times, extra, endings),
     ]
     slip = Slip("domain_restriction_violation", wrong, (p, q))
     return tail(question, nodes, slip, f"At x = {p} the fraction is not defined: x - {p} is zero.")
 
 
-def quantifier_confusion(random: Random, n: int) -> Tail:
+def quantifier_confusion(random: Random, n: int, endings: int) -> Tail:
     """What one of several does, taken to be done by each."""
     m, k, e = random.randrange(3, 9), random.randrange(4, 20), random.randrange(3, 15)
     times, extra = random.randrange(2, 5), random.randrange(3, 20)
@@ -110,13 +110,13 @@ def quantifier_confusion(random: Random, n: int) -> Tail:
         ),
         (right, (Ref(1), Ref(0), k)),
         (step(lambda s, n: s + n, "With N added we have {0} + {1} = {r}."), (Ref(2), n)),
-        answer(times, extra),
+        *answer(times, extra, endings),
     ]
     slip = Slip("quantifier_confusion", wrong, (Ref(1), m))
     return tail(question, nodes, slip, "There is one such machine; not every machine is one.")
 
 
-def invalid_substitution(random: Random, n: int) -> Tail:
+def invalid_substitution(random: Random, n: int, endings: int) -> Tail:
     """A square replaced by a variable that is then let go negative."""
     a, more = random.randrange(2, 7), random.randrange(40, 90)
     times, extra = random.randrange(2, 5), random.randrange(3, 20)
@@ -145,7 +145,7 @@ def invalid_substitution(random: Random, n: int) -> Tail:
         ),
         (right, (Ref(1), a)),
         (step(lambda v, a: v + a, "With {1} added we have {0} + {1} = {r}."), (Ref(2), a)),
-        answer(times, extra),
+        *answer(times, extra, endings),
     ]
     slip = Slip("invalid_substitution", wrong, (Ref(1), a))
     return tail(question, nodes, slip, f"t = x² cannot be -{a}: the substitution holds for t ≥ 0.")

@@ -37,7 +37,21 @@ def tail(question: str, nodes: list[NodeOf], slip: Slip, flaw: str) -> Tail:
     return Tail(question, sheet, slip, flaw)
 
 
-def answer(times: int, extra: int) -> NodeOf:
-    """The last step."""
-    text = "The value that was asked for is {0} × {1} + {2}, which is $\\boxed{{{r}}}$."
-    return step(lambda a, b, c: a * b + c, text), (Ref(3), times, extra)
+ENDINGS = (1, 2, 3)
+"""How many last steps there may be, so that errors stand at various distances from the end."""
+
+_ASKED = "The value that was asked for is "
+_BOXED = "$\\boxed{{{r}}}$."
+
+
+def answer(times: int, extra: int, endings: int) -> list[NodeOf]:
+    """The last steps."""
+    multiplied = step(lambda a, b: a * b, "We multiply: {0} × {1} = {r}."), (Ref(3), times)
+    if endings == 1:
+        said = f"{_ASKED}{{0}} × {{1}} + {{2}}, which is {_BOXED}"
+        return [(step(lambda a, b, c: a * b + c, said), (Ref(3), times, extra))]
+    if endings == 2:
+        said = f"{_ASKED}{{0}} + {{1}}, which is {_BOXED}"
+        return [multiplied, (step(lambda a, b: a + b, said), (Ref(4), extra))]
+    added = step(lambda a, b: a + b, "We add: {0} + {1} = {r}."), (Ref(4), extra)
+    return [multiplied, added, (step(lambda a: a, _ASKED + _BOXED), (Ref(5),))]

@@ -17,7 +17,7 @@ from misstep.forge._offline_conditions import (
 )
 from misstep.forge._offline_tail import Tail
 
-TAILS: dict[str, Callable[[Random, int], Tail]] = {
+TAILS: dict[str, Callable[[Random, int, int], Tail]] = {
     make.__name__: make
     for make in (
         invalid_generalization,

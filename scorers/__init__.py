@@ -1,5 +1,6 @@
 """What an answer is worth: reading verdicts, counting votes, hits, metrics, intervals."""
 
+from misstep.scorers._detections import Detection, detection, detections
 from misstep.scorers._first_error import (
     first_error,
     first_error_lenient,
@@ -25,6 +26,7 @@ from misstep.scorers._votes import Tally, Vote, read_vote, reasoning_of, tally
 
 __all__ = [
     "READINGS",
+    "Detection",
     "Flagged",
     "Reading",
     "Scoring",
@@ -34,6 +36,8 @@ __all__ = [
     "Unread",
     "Verdict",
     "Vote",
+    "detection",
+    "detections",
     "error_sections",
     "error_sections_published",
     "error_sections_scoring",
