@@ -13,14 +13,18 @@ from misstep.cli._forge_build import build
 from misstep.cli._forge_options import min_steps_option, source_option
 from misstep.forge import (
     AUTOMATIC,
+    MOST,
     Analysis,
     Audit,
     Group,
     analyse,
     audit,
+    find,
+    markdown,
+    page,
     steps_chart,
 )
-from misstep.loaders import corpus_rows
+from misstep.loaders import corpus_rows, write_files
 from misstep.registry import printable
 from misstep.reports import save_chart
 
@@ -82,6 +86,33 @@ def check(file: str, details: bool) -> None:
     )
     if not result.passed:
         sys.exit(1)
+
+
+@forge.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--log", "logs", multiple=True, help="Of a critic that ran on the set; repeatable.")
+@click.option(
+    "--examples",
+    default=MOST,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="How many examples are shown side by side.",
+)
+def report(folder: Path, logs: tuple[str, ...], examples: int) -> None:
+    """Report on the set that was built in FOLDER: report.md and report.html.
+
+    Types, positions and reject reasons; original and modified steps side by side, with the changed
+    text marked; with logs of critics, the errors that they found by type and position. The page
+    needs no network.
+    """
+    findings = find(folder, logs)
+    contents = {
+        folder / "report.md": markdown(findings, examples).encode(),
+        folder / "report.html": page(findings, examples).encode(),
+    }
+    write_files(contents, "Make the folder writable.")
+    for path in contents:
+        click.echo(str(path))
 
 
 def _failures_table(result: Audit) -> Table:

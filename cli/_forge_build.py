@@ -21,7 +21,7 @@ from misstep.forge import (
     read_mix,
     source_rows,
 )
-from misstep.registry import printable
+from misstep.registry import MisstepError, printable
 
 _SHARE = click.FloatRange(0, 1)
 
@@ -113,6 +113,14 @@ def build(
         built = build_set(source, rows, order, injector, reviewing, output, calls, progress.add)
     console.print(progress)
     _tell(console, built)
+    failed = sum(count for name, count in built.rejects.items() if name.startswith("call: "))
+    if failed:
+        console.print(
+            f"The calls for {failed:,} solutions failed; the same command makes them again.",
+            style="yellow",
+        )
+    if not built.examples:
+        raise MisstepError(f"{output}: not one example was accepted; rejects.jsonl tells why.")
     if repository:
         console.print(f"Uploaded: {push_to_hub(output, repository)}", highlight=False)
 

@@ -8,9 +8,12 @@ from misstep.forge._build import Built, Calls, build_set
 from misstep.forge._checks import AUTOMATIC, Check, Failure, check_example, late_start
 from misstep.forge._compared import compared, compared_aside
 from misstep.forge._dataset import adversarial_dataset
+from misstep.forge._findings import Findings, find
 from misstep.forge._hub import push_to_hub
+from misstep.forge._markdown import markdown
 from misstep.forge._offline import OFFLINE, sample_examples
 from misstep.forge._order import Order, read_mix
+from misstep.forge._page import MOST, page
 from misstep.forge._record import LATE_FRACTION, Example, read_examples
 from misstep.forge._result import Result
 from misstep.forge._sources import source_rows
@@ -22,6 +25,7 @@ __all__ = [
     "AUTOMATIC",
     "LATE_FRACTION",
     "MIN_STEPS",
+    "MOST",
     "OFFLINE",
     "Analysis",
     "Audit",
@@ -30,6 +34,7 @@ __all__ = [
     "Check",
     "Example",
     "Failure",
+    "Findings",
     "Group",
     "LeftOut",
     "Order",
@@ -45,10 +50,13 @@ __all__ = [
     "compared_aside",
     "cut_solution",
     "examine",
+    "find",
     "injection",
     "injection_task",
     "late_start",
+    "markdown",
     "offline",
+    "page",
     "push_to_hub",
     "read_examples",
     "read_mix",

@@ -84,6 +84,7 @@ def _figures(judged: Sequence[_Judged]) -> Iterator[tuple[str, float]]:
     for outcome in Detection:
         yield outcome.value, sum(one.outcome == outcome for one in judged)
     wrong = [one for one in judged if one.has_error]
+    yield "errors", len(wrong)
     yield from _accuracy("", wrong)
     for name in sorted({one.kind for one in wrong if one.kind}):
         yield from _accuracy(f"{name}_", (one for one in wrong if one.kind == name))
