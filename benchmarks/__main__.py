@@ -16,6 +16,7 @@ BENCHMARKS = (
     "imports",
     "loading",
     "generating",
+    "forging",
     "scoring",
     "memory",
     "voting",

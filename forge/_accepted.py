@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
+from inspect_ai.log import EvalSample
 from inspect_ai.scorer import (
     CORRECT,
     INCORRECT,
@@ -21,12 +22,16 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
-from misstep.forge._inject import RESULT
+from misstep.forge._inject import RESULTS
+from misstep.forge._record import Example
 from misstep.forge._result import Result
 from misstep.scorers import share
 
 _watchers: list[Callable[[Result], None]] = []
 _accepted = value_to_float()
+
+IN_SAMPLE = ("problem", "original_steps")
+"""What an example has from its sample as it is."""
 
 
 @contextmanager
@@ -68,7 +73,7 @@ def accepted() -> Scorer:
     """Whether an example came of a sample; it stands in the score's metadata."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        result: Result = state.store.get(RESULT)
+        result = RESULTS.pop(state.uuid)
         for watcher in _watchers:
             watcher(result)
         names = [reject.name for reject in result.rejects]
@@ -76,10 +81,28 @@ def accepted() -> Scorer:
             value=CORRECT if result.example else INCORRECT,
             answer="accepted" if result.example else ", ".join(names),
             explanation=_explanation(result),
-            metadata=asdict(result),
+            metadata=_recorded(result),
         )
 
     return score
+
+
+def _recorded(result: Result) -> dict[str, Any]:
+    """A result for the log, without what the sample holds already."""
+    record = asdict(result)
+    if record["example"] is not None:
+        for name in IN_SAMPLE:
+            del record["example"][name]
+    return record
+
+
+def example_of(sample: EvalSample) -> Example | None:
+    """The example that a sample of a log came to, if any."""
+    result = (sample.scores or {})["accepted"].metadata or {}
+    if result["example"] is None:
+        return None
+    known = {"problem": sample.input, "original_steps": sample.metadata["steps"]}
+    return Example.model_validate({**result["example"], **known})
 
 
 def _explanation(result: Result) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from inspect_ai.log import EvalLog
 from inspect_ai.model import Model
 
-from misstep.forge._accepted import watching
+from misstep.forge._accepted import example_of, watching
 from misstep.forge._card import card
 from misstep.forge._files import data_files, lines
 from misstep.forge._order import Drawn, Order, draw_solutions, samples_of
@@ -154,6 +154,8 @@ def _run(
         display="none",
         log_level="error",
         log_realtime=False,
+        log_model_api=False,
+        score_display=False,
         max_connections=calls.max_connections,
         # Samples that wait to be called again must not keep others from the connections.
         max_samples=2 * calls.max_connections,
@@ -174,8 +176,8 @@ def _read(log: EvalLog, built: Built) -> Iterator[dict[str, Any]]:
     """Sort the results of a run into examples and rejects."""
     for sample in log.samples or []:
         result = (sample.scores or {})["accepted"].metadata or {}
-        if result["example"] is not None:
-            built.examples.append(Example.model_validate(result["example"]))
+        if example := example_of(sample):
+            built.examples.append(example)
             continue
         rejects = result["rejects"]
         built.rejects.update({f"{one['stage']}: {one['reason']}" for one in rejects})

@@ -130,8 +130,10 @@ def _kind(example: Example) -> Iterator[Failure]:
         detail = f"{example.error_type!r} is none of {', '.join(taxonomy())}"
         yield Failure(Check.LOGICAL_ERROR_TYPE, "unknown_type", detail)
     if 0 <= example.label < len(example.steps):
-        before = false_equations("\n".join(example.original_steps))
-        wrong = [x for x in false_equations(example.steps[example.label]) if x not in before]
+        wrong = false_equations(example.steps[example.label])
+        # The original is worked out only where it may excuse something.
+        before = false_equations("\n".join(example.original_steps)) if wrong else []
+        wrong = [equation for equation in wrong if equation not in before]
         if wrong:
             detail = f"the arithmetic does not hold: {'; '.join(wrong)}"
             yield Failure(Check.LOGICAL_ERROR_TYPE, "arithmetic_slip", detail)

@@ -1,6 +1,7 @@
 """Injecting an error into a worked solution: ask, check, complain, ask again."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from inspect_ai.model import (
@@ -27,8 +28,9 @@ from misstep.forge._reply import InjectionReply, ReviewReply, UnreadableReplyErr
 from misstep.forge._result import Reject, Result
 from misstep.registry import NO_ERROR, MisstepError, injection_prompts
 
-RESULT = "injection"
-"""Where a sample's store has what came of it."""
+RESULTS: dict[str, Result] = {}
+"""What came of a sample, for its scorer, by the sample's uuid. Not in its store: that would write
+every step into the log once more."""
 
 _CUT_OFF = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
 _HOPELESS = (401, 403, 404)
@@ -61,7 +63,7 @@ def inject(
             result = await asking.injected(max_attempts)
         else:
             result = Result(example=_untouched(state, late_fraction).row())
-        state.store.set(RESULT, result)
+        RESULTS[state.uuid] = result
         return state
 
     return solve
@@ -92,6 +94,11 @@ def _example(
         checks=[check.value for check in AUTOMATIC],
         **more,
     )
+
+
+@cache
+def _schema(reply: type) -> ResponseSchema:
+    return ResponseSchema(name=reply.__name__, json_schema=json_schema(reply))
 
 
 class _Asking:
@@ -214,9 +221,8 @@ class _Asking:
         self, model: Model, messages: list[ChatMessage], schema: type, attempt: int
     ) -> ModelOutput | Reject:
         """One call. What was answered once, in this run or one before, is not asked again."""
-        wanted = ResponseSchema(name=schema.__name__, json_schema=json_schema(schema))
         config = self._config.merge(
-            GenerateConfig(seed=self._seed + attempt, response_schema=wanted)
+            GenerateConfig(seed=self._seed + attempt, response_schema=_schema(schema))
         )
         policy = CachePolicy(expiry=None, scopes={"sample": str(self._state.sample_id)})
         try:

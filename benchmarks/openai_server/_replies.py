@@ -55,7 +55,8 @@ def injector(request: ChatRequest, choice: int) -> str:
     rewritten[0] += " What we found here holds in every other case, too."
     box = _BOX.findall(rewritten[-1])[-1]
     wrong = str(int(box) + 1) if box.isdigit() else f"{box} + 1"
-    rewritten[-1] = rewritten[-1].replace(rf"\boxed{{{box}}}", rf"\boxed{{{wrong}}}")
+    # Steps that lead up to the answer state it, too.
+    rewritten[1:] = [re.sub(rf"\b{re.escape(box)}\b", wrong, step) for step in rewritten[1:]]
     reply = {
         "error_step": first,
         "error_type": "invalid_generalization",
