@@ -17,14 +17,16 @@ from misstep.forge import (
     Analysis,
     Audit,
     Group,
+    Order,
     analyse,
     audit,
     find,
     markdown,
     page,
+    source_rows,
     steps_chart,
 )
-from misstep.loaders import corpus_rows, write_files
+from misstep.loaders import write_files
 from misstep.registry import printable
 from misstep.reports import save_chart
 
@@ -50,7 +52,7 @@ def analyze(source: str, min_steps: int, plot: Path | None) -> None:
 
     Rows stream by: memory does not grow with their number.
     """
-    analysis = analyse(corpus_rows(source), min_steps)
+    analysis = analyse(source_rows(source, Order(min_steps=min_steps)), min_steps)
     console = Console()
     console.print(_sources_table(analysis, min_steps))
     console.print(_counts_table("cut by", analysis.everything.structures))
