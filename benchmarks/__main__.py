@@ -17,6 +17,7 @@ BENCHMARKS = (
     "loading",
     "generating",
     "starting",
+    "forging",
     "scoring",
     "sweeping",
     "memory",

@@ -9,6 +9,7 @@ from misstep.cli._best_of_n import best_of_n_table
 from misstep.cli._data import data
 from misstep.cli._demo import demo
 from misstep.cli._export import export_results
+from misstep.cli._forge import forge
 from misstep.cli._import import import_results
 from misstep.cli._list import list_evals
 from misstep.cli._plot import plot
@@ -33,6 +34,7 @@ cli.add_command(data)
 cli.add_command(demo)
 cli.add_command(run_eval)
 cli.add_command(sweep)
+cli.add_command(forge)
 cli.add_command(import_results)
 cli.add_command(export_results)
 cli.add_command(study)

@@ -1,8 +1,10 @@
 """Where rows come from, and how they become samples."""
 
+from misstep.loaders._corpus import corpus_rows
 from misstep.loaders._error_sections import error_sections_dataset
 from misstep.loaders._fetch import fetch
-from misstep.loaders._first_error import check_file, first_error_dataset, load_rows
+from misstep.loaders._files import RawRow
+from misstep.loaders._first_error import check_file, first_error_dataset, load_rows, sample_of
 from misstep.loaders._places import mirror
 from misstep.loaders._problems import PROBLEM_SETS, problems_dataset
 from misstep.loaders._procedural import LazyDataset, procedural_dataset
@@ -16,6 +18,7 @@ from misstep.loaders._solutions import (
     recorded_solutions,
     solution_datasets,
 )
+from misstep.loaders._streaming import stream_rows
 from misstep.loaders._summary import Summary, summary_of
 from misstep.loaders._writing import write_files
 
@@ -23,12 +26,14 @@ __all__ = [
     "PROBLEM_SETS",
     "BadRow",
     "LazyDataset",
+    "RawRow",
     "RecordedSolution",
     "Row",
     "RowStream",
     "Summary",
     "check_file",
     "check_rows",
+    "corpus_rows",
     "error_sections_dataset",
     "fetch",
     "first_error_dataset",
@@ -40,7 +45,9 @@ __all__ = [
     "recorded_datasets",
     "recorded_solutions",
     "recovery_dataset",
+    "sample_of",
     "solution_datasets",
+    "stream_rows",
     "streamed",
     "summary_of",
     "write_files",

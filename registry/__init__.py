@@ -6,6 +6,7 @@ from misstep.registry._continuations import (
     ContinuationTask,
     find_continuation,
 )
+from misstep.registry._corpora import Corpus, corpora, find_corpus
 from misstep.registry._domains import PROBLEM, SOLUTION, Domain, Tag, domains, find_domain
 from misstep.registry._errors import (
     DataError,
@@ -17,6 +18,7 @@ from misstep.registry._errors import (
     printable,
 )
 from misstep.registry._evals import Eval, Size, Variant, evals
+from misstep.registry._injection import InjectionPrompts, injection_prompts
 from misstep.registry._judges import Judge, find_judge
 from misstep.registry._labels import (
     GOLD_SECTIONS,
@@ -34,6 +36,7 @@ from misstep.registry._search import PolicyPrompt, find_policy_prompt
 from misstep.registry._sections import ANSWER, SECTIONS, SectionsPrompt, find_sections_prompt
 from misstep.registry._sources import Generated, Source, SourceFile, find_source, sources
 from misstep.registry._start import from_start
+from misstep.registry._taxonomy import LogicalError, taxonomy
 from misstep.registry._templates import fill
 from misstep.registry._variants import register_variants
 
@@ -54,11 +57,14 @@ __all__ = [
     "AnswerKind",
     "ContinuationPrompts",
     "ContinuationTask",
+    "Corpus",
     "DataError",
     "Domain",
     "Eval",
     "Generated",
+    "InjectionPrompts",
     "Judge",
+    "LogicalError",
     "MisstepError",
     "ModelError",
     "PolicyPrompt",
@@ -73,11 +79,13 @@ __all__ = [
     "Tag",
     "UnknownNameError",
     "Variant",
+    "corpora",
     "did_you_mean",
     "domains",
     "evals",
     "fill",
     "find_continuation",
+    "find_corpus",
     "find_domain",
     "find_judge",
     "find_policy_prompt",
@@ -86,10 +94,12 @@ __all__ = [
     "find_sections_prompt",
     "find_source",
     "from_start",
+    "injection_prompts",
     "printable",
     "prms",
     "published",
     "register_variants",
     "sources",
+    "taxonomy",
     "third_of",
 ]

@@ -1,6 +1,7 @@
 """What Inspect learns of misstep: imported at every start of Inspect, so it stays light."""
 
 from misstep.evals import (
+    adversarial_numinamath,
     deltabench,
     deltabench_sections,
     error_recovery,
@@ -8,8 +9,10 @@ from misstep.evals import (
     procedural,
     processbench,
 )
+from misstep.forge import injection, offline
 from misstep.providers import embedded, imported, local_prm, prm, replay
 from misstep.scorers import (
+    detections,
     error_sections,
     error_sections_published,
     final_answer,
@@ -22,10 +25,12 @@ from misstep.scorers import (
 from misstep.solvers import continuation, critique, recorded, reward, sections_critique, stepwise
 
 __all__ = [
+    "adversarial_numinamath",
     "continuation",
     "critique",
     "deltabench",
     "deltabench_sections",
+    "detections",
     "embedded",
     "error_recovery",
     "error_sections",
@@ -35,7 +40,9 @@ __all__ = [
     "first_error_lenient",
     "guided_search",
     "imported",
+    "injection",
     "local_prm",
+    "offline",
     "prm",
     "procedural",
     "processbench",

@@ -2,6 +2,7 @@
 
 from misstep.scorers._answer_metrics import answer_metrics
 from misstep.scorers._answers import FOUND, Solved, final_answer
+from misstep.scorers._detections import Detection, detection, detections
 from misstep.scorers._first_error import (
     first_error,
     first_error_lenient,
@@ -45,6 +46,7 @@ __all__ = [
     "FOUND",
     "READINGS",
     "VARIATIONS",
+    "Detection",
     "Estimate",
     "Flagged",
     "Reading",
@@ -62,6 +64,8 @@ __all__ = [
     "Vote",
     "answer_metrics",
     "answer_scoring",
+    "detection",
+    "detections",
     "error_sections",
     "error_sections_published",
     "error_sections_scoring",
