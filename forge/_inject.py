@@ -59,7 +59,10 @@ def inject(
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         if state.metadata["inject"]:
-            asking = _Asking(state, temperature, max_tokens, seed, late_fraction, reviewed)
+            injector = get_model(role="injector", required=True)
+            reviewer = get_model(role="reviewer", required=True) if reviewed else None
+            config = GenerateConfig(temperature=temperature, max_tokens=max_tokens)
+            asking = _Asking(state, injector, reviewer, config, seed, late_fraction)
             result = await asking.injected(max_attempts)
         else:
             result = Result(example=_untouched(state, late_fraction).row())
@@ -107,18 +110,18 @@ class _Asking:
     def __init__(
         self,
         state: TaskState,
-        temperature: float,
-        max_tokens: int,
+        injector: Model,
+        reviewer: Model | None,
+        config: GenerateConfig,
         seed: int,
         late_fraction: float,
-        reviewed: bool,
     ) -> None:
         self._state = state
-        self._config = GenerateConfig(temperature=temperature, max_tokens=max_tokens)
+        self._injector = injector
+        self._reviewer = reviewer
+        self._config = config
         self._seed = seed
         self._late = late_fraction
-        self._injector = get_model(role="injector", required=True)
-        self._reviewer = get_model(role="reviewer", required=True) if reviewed else None
         self._result = Result()
 
     async def injected(self, max_attempts: int) -> Result:

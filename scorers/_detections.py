@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import cast
 
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
@@ -115,9 +116,7 @@ def detections(votes: int = 1, weighted: bool = False) -> Scorer:
     strict = first_error(votes, weighted)
 
     async def score(state: TaskState, target: Target) -> Score:
-        read = await strict(state, target)
-        if read is None:  # pragma: no cover (Inspect's type allows it)
-            return Score.unscored()
+        read = cast(Score, await strict(state, target))
         verdict = None if read.answer is None else int(read.answer)
         outcome = detection(verdict, int(target.text))
         return Score(

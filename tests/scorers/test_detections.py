@@ -1,5 +1,7 @@
 """Errors found, missed, and seen where there is none."""
 
+import json
+from collections import Counter
 from math import isnan
 
 import pytest
@@ -77,3 +79,24 @@ def test_nothing_has_no_figures_and_nothing_raises():
     figures = detection_metrics()([])
     assert figures["total"] == 0
     assert isnan(figures["first_error_accuracy"])
+
+
+def test_recorded_critiques_are_sorted_completely(real_data):
+    """177 critiques that gpt-4o-mini once wrote, by what they flag first; the rule said again."""
+    file = real_data / "numinamath" / "recorded_critiques.jsonl"
+    if not file.is_file():
+        pytest.skip("the mirror has no recorded critiques")
+    rows = [json.loads(line) for line in file.open(encoding="utf-8")]
+    outcomes = Counter()
+    for row in rows:
+        flagged, gold = row["error_steps"], row["gold_error_step_1based"]
+        first = min(flagged) - 1 if flagged else -1
+        outcomes[detection(first, gold - 1)] += 1
+    assert outcomes.total() == 177
+    assert outcomes[Detection.CORRECT] == sum(
+        bool(row["error_steps"]) and min(row["error_steps"]) == row["gold_error_step_1based"]
+        for row in rows
+    )
+    assert outcomes[Detection.FALSE_POSITIVE] == sum(
+        any(step < row["gold_error_step_1based"] for step in row["error_steps"]) for row in rows
+    )
