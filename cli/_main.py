@@ -5,11 +5,14 @@ from importlib.metadata import version
 
 import click
 
+from misstep.cli._compare import compare_runs
 from misstep.cli._data import data
 from misstep.cli._demo import demo
+from misstep.cli._estimate import estimate_run
 from misstep.cli._export import export_results
 from misstep.cli._import import import_results
 from misstep.cli._list import list_evals
+from misstep.cli._power import power_of
 from misstep.registry import MisstepError
 
 
@@ -27,6 +30,9 @@ cli.add_command(data)
 cli.add_command(demo)
 cli.add_command(import_results)
 cli.add_command(export_results)
+cli.add_command(compare_runs)
+cli.add_command(power_of)
+cli.add_command(estimate_run)
 
 
 def main() -> None:

@@ -10,9 +10,10 @@ from misstep.registry._errors import (
     did_you_mean,
     printable,
 )
-from misstep.registry._evals import Eval, Size, Variant, evals
+from misstep.registry._evals import CHARACTERS_A_TOKEN, Eval, Size, Variant, evals
 from misstep.registry._judges import Judge, find_judge
 from misstep.registry._labels import GOLD_SECTIONS, NO_ERROR, PUBLISHED_GOLD_SECTIONS, RECORDED
+from misstep.registry._prices import Price, prices
 from misstep.registry._published import Table, published
 from misstep.registry._sections import ANSWER, SECTIONS, SectionsPrompt, find_sections_prompt
 from misstep.registry._sources import Source, SourceFile, find_source, sources
@@ -21,6 +22,7 @@ from misstep.registry._variants import register_variants
 
 __all__ = [
     "ANSWER",
+    "CHARACTERS_A_TOKEN",
     "GOLD_SECTIONS",
     "NO_ERROR",
     "PROBLEM",
@@ -34,6 +36,7 @@ __all__ = [
     "Judge",
     "MisstepError",
     "ModelError",
+    "Price",
     "RegistryError",
     "SectionsPrompt",
     "Size",
@@ -51,6 +54,7 @@ __all__ = [
     "find_sections_prompt",
     "find_source",
     "from_start",
+    "prices",
     "printable",
     "published",
     "register_variants",

@@ -6,6 +6,15 @@ from misstep.scorers._first_error import (
     score_votes,
     unread_output,
 )
+from misstep.scorers._intervals import (
+    LEVEL,
+    SEED,
+    Estimate,
+    f1_draws,
+    from_draws,
+    harmonic_mean,
+    share,
+)
 from misstep.scorers._lead import votes_needed
 from misstep.scorers._metrics import first_error_metrics
 from misstep.scorers._reducer import vote
@@ -23,7 +32,10 @@ from misstep.scorers._verdicts import READINGS, Reading, Unread, Verdict, read_v
 from misstep.scorers._votes import Tally, Vote, read_vote, reasoning_of, tally
 
 __all__ = [
+    "LEVEL",
     "READINGS",
+    "SEED",
+    "Estimate",
     "Flagged",
     "Reading",
     "Scoring",
@@ -36,10 +48,13 @@ __all__ = [
     "error_sections",
     "error_sections_published",
     "error_sections_scoring",
+    "f1_draws",
     "first_error",
     "first_error_lenient",
     "first_error_metrics",
     "first_error_scoring",
+    "from_draws",
+    "harmonic_mean",
     "read_sections",
     "read_structured",
     "read_verdict",
@@ -47,6 +62,7 @@ __all__ = [
     "reasoning_of",
     "score_votes",
     "section_metrics",
+    "share",
     "tally",
     "unread_output",
     "vote",
