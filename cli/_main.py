@@ -13,6 +13,7 @@ from misstep.cli._export import export_results
 from misstep.cli._import import import_results
 from misstep.cli._list import list_evals
 from misstep.cli._power import power_of
+from misstep.cli._report import write_report
 from misstep.registry import MisstepError
 
 
@@ -30,6 +31,7 @@ cli.add_command(data)
 cli.add_command(demo)
 cli.add_command(import_results)
 cli.add_command(export_results)
+cli.add_command(write_report)
 cli.add_command(compare_runs)
 cli.add_command(power_of)
 cli.add_command(estimate_run)

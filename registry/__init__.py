@@ -14,6 +14,7 @@ from misstep.registry._evals import CHARACTERS_A_TOKEN, Eval, Size, Variant, eva
 from misstep.registry._judges import Judge, find_judge
 from misstep.registry._labels import GOLD_SECTIONS, NO_ERROR, PUBLISHED_GOLD_SECTIONS, RECORDED
 from misstep.registry._prices import Price, prices
+from misstep.registry._published import Result as PublishedResult
 from misstep.registry._published import Table, published
 from misstep.registry._sections import ANSWER, SECTIONS, SectionsPrompt, find_sections_prompt
 from misstep.registry._sources import Source, SourceFile, find_source, sources
@@ -37,6 +38,7 @@ __all__ = [
     "MisstepError",
     "ModelError",
     "Price",
+    "PublishedResult",
     "RegistryError",
     "SectionsPrompt",
     "Size",
