@@ -1,6 +1,7 @@
 """`misstep compare`: is the difference between runs real?"""
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -62,10 +63,10 @@ def compare_runs(
 def _print(console: Console, comparison: Comparison, show: int) -> None:
     for line in run_lines(comparison):
         console.print(escape(line), highlight=False, soft_wrap=True)
-    table = Table(header_style="bold")
+    table = Table(header_style="bold", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for heading in HEADINGS:
-        words = heading in ("figure", "pair", "test")
-        table.add_column(heading, justify="left" if words else "right", no_wrap=heading == "figure")
+        words = heading in ("figure", "pair")
+        table.add_column(heading, justify="left" if words else "right", no_wrap=True)
     for contrast in comparison.contrasts:
         real = contrast.p_holm < 0.05
         table.add_row(*map(escape, contrast_cells(contrast)), style="bold" if real else "")
@@ -80,6 +81,8 @@ def _print(console: Console, comparison: Comparison, show: int) -> None:
         title=f"{count:,} samples on which they differ{shown}",
         title_justify="left",
         header_style="bold",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
     )
     for heading in differing_headings(comparison):
         samples.add_column(heading)

@@ -42,9 +42,12 @@ def _length(sample: Sample) -> str | None:
     return f"{begin}" if last == begin else f"{begin}–{last}"
 
 
-def _fifth(sample: Sample) -> float | None:
+def _fifth(sample: Sample) -> str | None:
     place = relative_position(sample)
-    return None if place is None else min(FIFTHS - 1, int(place * FIFTHS)) / FIFTHS
+    if place is None:
+        return None
+    begin = min(FIFTHS - 1, int(place * FIFTHS)) * 100 // FIFTHS
+    return f"{begin}–{begin + 100 // FIFTHS}%"
 
 
 GROUPINGS: dict[str, Grouping] = {

@@ -15,7 +15,7 @@ from misstep.reports._samples import Sample, Scored
 if TYPE_CHECKING:
     import pandas
 
-EXACT, BOOTSTRAP = "McNemar, exact", "paired bootstrap"
+EXACT, BOOTSTRAP = "McNemar", "bootstrap"
 
 
 @dataclass(frozen=True)

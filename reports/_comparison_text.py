@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from misstep.reports._compare import BOOTSTRAP, EXACT, Comparison, Contrast
+from misstep.reports._compare import Comparison, Contrast
 from misstep.reports._written import (
     json_text,
     markdown_table,
@@ -13,23 +13,19 @@ from misstep.reports._written import (
     with_interval,
 )
 
-HEADINGS = (
-    "figure", "pair", "first", "second", "difference [95%]", "only first", "only second", "test",
-    "p", "p, Holm",
-)  # fmt: skip
+HEADINGS = ("figure", "pair", "first", "second", "difference", "one right", "p", "Holm")
 
 
 def contrast_cells(contrast: Contrast) -> list[str]:
     """A contrast as the cells of a table, in percent."""
-    counts = (contrast.only_first, contrast.only_second)
+    one = "" if contrast.only_first is None else f"{contrast.only_first} : {contrast.only_second}"
     return [
         contrast.figure,
         f"{contrast.second} − {contrast.first}",
         percent(contrast.first_value),
         percent(contrast.second_value),
         with_interval(contrast.difference, contrast.lower, contrast.upper, signed=True),
-        *("" if count is None else str(count) for count in counts),
-        contrast.test,
+        one,
         p_text(contrast.p),
         p_text(contrast.p_holm),
     ]
@@ -68,9 +64,10 @@ def method(comparison: Comparison) -> str:
     return (
         f"{one_line(first.eval)}, version {first.version}, {one_line(first.data)}, "
         f"{comparison.reading} reading: {comparison.samples:,} paired samples.{left_out} "
-        f"Figures in percent; intervals from {comparison.resamples:,} paired resamples; p by "
-        f"{EXACT}, or by {BOOTSTRAP} where a figure is not a share of samples; Holm's correction "
-        f"over the {pairs} pair{'s' * (pairs > 1)} for each figure."
+        f"Figures in percent, differences with 95% intervals of {comparison.resamples:,} paired "
+        "resamples. Shares of samples are tested by McNemar's exact test on the samples that only "
+        "one run has right, other figures by the paired bootstrap; Holm's correction is over the "
+        f"{pairs} pair{'s' * (pairs > 1)} for each figure."
     )
 
 

@@ -76,10 +76,7 @@ def grouped_chart(
     scale = alt.Scale(domain=[0, 1])
     base = alt.Chart(kept)
     if by in ("error_position", "relative_position", "length"):
-        labels = "format(datum.value, '.0%')" if by == "relative_position" else "datum.label"
-        x = alt.X(
-            f"{by}:O", sort=groups, title=title, axis=alt.Axis(labelAngle=0, labelExpr=labels)
-        )
+        x = alt.X(f"{by}:O", sort=groups, title=title, axis=alt.Axis(labelAngle=0))
         y = alt.Y(f"{figure}:Q", axis=percent_axis(alt, name), scale=scale)
         line = base.mark_line(strokeWidth=2).encode(
             x=x, y=y, color=colour, opacity=faded(alt, picked)

@@ -132,6 +132,7 @@ def _section(benchmark: Benchmark, reading: str) -> Section:
     entry = {name.replace("-", "_"): fact for name, fact in evals().items()}.get(benchmark.eval)
     figures = figures_of(benchmark, own)
     first = headline(benchmark, figures)
+    figures.sort(key=lambda figure: figure != first)
     benchmark = _best_first(benchmark, first, own)
     table = leaderboard(benchmark, own)
     return Section(

@@ -4,7 +4,7 @@ The summaries of a log hold nearly everything; a sample is opened in full only w
 is wanted was too long for its summary.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import nan
 from typing import Any, TypeAlias
@@ -126,7 +126,8 @@ def _in_full(location: str, summary: EvalSampleSummary) -> EvalSample:
 def _reducer(log: EvalLog, location: str) -> ScoreReducer:
     name = (log.eval.config.epochs_reducer or ["mean"])[0]
     try:
-        return registry_create("score_reducer", name)
+        make: Callable[[], ScoreReducer] = registry_create("score_reducer", name)
+        return make()
     except (LookupError, ValueError):
         raise MisstepError(
             f"{location}: epochs reduced by {name!r}, which is not read here. "

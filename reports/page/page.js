@@ -49,7 +49,7 @@
       axis: { labelColor: muted, titleColor: muted, titleFontWeight: 500, gridColor: line, domainColor: line,
         tickColor: line, labelFontSize: 11.5, titleFontSize: 12, labelOverlap: true },
       axisY: { labelLimit: limit },
-      legend: { labelColor: ink, titleColor: muted, labelFontSize: 11.5, symbolStrokeWidth: 2, labelLimit: Math.min(340, width - 60) },
+      legend: { labelColor: ink, titleColor: muted, labelFontSize: 11.5, symbolStrokeWidth: 0, symbolOpacity: 1, labelLimit: Math.min(340, width - 60) },
       rect: { stroke: line, strokeWidth: 0.5 }, range: { heatmap: is ? ["#161b22", "#8fb0ff"] : ["#f5f7fa", "#3557c0"] },
     };
   };
@@ -141,7 +141,7 @@
   const PAGE = 50;
   const parts = (path) => path.split("/").map(encodeURIComponent).join("/");
   const address = (file, id) =>
-    `${document.body.dataset.viewer}/#/logs/${parts(file)}/samples/sample/${encodeURIComponent(encodeURIComponent(id))}/1/`;
+    `${document.body.dataset.viewer}/#/logs/${parts(file)}/samples/sample/${encodeURIComponent(id)}/1/`;
   document.querySelectorAll("details.samples").forEach((details) => details.addEventListener("toggle", () => {
     const { runs, rows } = read(details.dataset.for);
     const tools = make("div", null, { class: "tools" });
