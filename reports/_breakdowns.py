@@ -17,7 +17,7 @@ from misstep.reports._frames import (
     relative_position,
 )
 from misstep.reports._logs import Run
-from misstep.reports._samples import FACETS, Sample, Scored
+from misstep.reports._scored_samples import FACETS, Sample, Scored
 from misstep.scorers import Estimate, f1_draws, from_draws, harmonic_mean, share
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from misstep.reports._paired import Figure, average, harmonic, mean_of, ratio
-from misstep.reports._samples import Scored
+from misstep.reports._scored_samples import Scored
 
 OWN = 2
 """A sample's own columns, before those of the runs: its subset, and whether it has an error."""

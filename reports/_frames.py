@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from misstep.registry import MisstepError, prices
 from misstep.reports._logs import Run
-from misstep.reports._samples import FACETS, Sample, Scored
+from misstep.reports._scored_samples import FACETS, Sample, Scored
 from misstep.scorers import Unread
 
 if TYPE_CHECKING:

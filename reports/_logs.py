@@ -14,7 +14,7 @@ from inspect_ai.log import (
 )
 
 from misstep.registry import MisstepError, evals
-from misstep.reports._samples import Sample, read_samples, tokens_in
+from misstep.reports._scored_samples import Sample, read_samples, tokens_in
 
 READINGS = {
     "first_error": {"strict": "first_error", "lenient": "first_error_lenient"},

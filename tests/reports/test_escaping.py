@@ -1,6 +1,7 @@
 """Script tags, markup and terminal escapes in everything that comes from data and models."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -106,6 +107,6 @@ def test_a_saved_table_holds_no_formula(nasty, tmp_path, chromium):
     figure.locator("summary").click()
     with page.expect_download() as download:
         figure.get_by_text("Save as CSV").click()
-    text = open(download.value.path(), encoding="utf-8").read()
+    text = Path(download.value.path()).read_bytes().decode()
     assert ",=" not in text
     assert "'=0" in text

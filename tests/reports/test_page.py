@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -51,7 +52,8 @@ def test_every_chart_is_drawn_in_both_themes_and_on_a_phone(chromium, page_file,
     page = opened.page
     assert page.locator(".chart").count() >= 9
     marks = page.evaluate(
-        "Array.from(document.querySelectorAll('.chart'), c => c.querySelectorAll('svg path').length)"
+        "Array.from(document.querySelectorAll('.chart'), "
+        "chart => chart.querySelectorAll('svg path').length)"
     )
     assert min(marks) > 3
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -98,7 +100,7 @@ def test_every_chart_is_also_a_table(chromium, page_file):
     assert details.locator("tbody tr").count() == 4
     with page.expect_download() as download:
         details.get_by_text("Save as CSV").click()
-    text = open(download.value.path(), encoding="utf-8").read()
+    text = Path(download.value.path()).read_bytes().decode()
     assert text.split("\r\n")[0].startswith("run,protocol,published,source,samples,f1_score")
     assert len(text.split("\r\n")) == 5
 
