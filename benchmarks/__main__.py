@@ -16,12 +16,14 @@ BENCHMARKS = (
     "imports",
     "loading",
     "generating",
+    "starting",
     "scoring",
     "memory",
     "voting",
     "stepwise",
     "adaptive",
     "serving",
+    "throughput",
 )
 
 WIDTH = 140

@@ -7,22 +7,15 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from inspect_ai import Task
-from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import Model, ModelOutput, ModelUsage, get_model
-from inspect_ai.scorer import includes
-from inspect_ai.solver import generate
 
 from benchmarks._measurement import Measurement
 from benchmarks._rows import FULL, critique_of, rows_file
 from benchmarks._runs import ROOT, run
+from benchmarks.bare_task import bare
 from misstep.evals.processbench import processbench
-from misstep.loaders import load_rows
-from misstep.registry import find_domain
-from misstep.solvers import critique_prompt
 
 TARGET = 1.5
 # Of ru_maxrss in a megabyte: Linux counts kilobytes, macOS bytes.
@@ -41,19 +34,6 @@ def _megabytes(task: str) -> float:
     return float(subprocess.check_output(command, text=True, cwd=ROOT))
 
 
-def _bare_task(path: Path) -> Task:
-    """The same prompts and targets with nothing of misstep in the run."""
-    samples = [
-        Sample(
-            id=row.id,
-            input=critique_prompt(find_domain("mathematics"), row.problem, row.steps, None),
-            target=str(row.label),
-        )
-        for row in load_rows(str(path))
-    ]
-    return Task(dataset=MemoryDataset(samples), solver=generate(), scorer=includes())
-
-
 def _model() -> Model:
     # Without a usage, Inspect downloads a tokenizer to count.
     usage = ModelUsage(input_tokens=700, output_tokens=400, total_tokens=1100)
@@ -70,9 +50,7 @@ def _model() -> Model:
 def main(task: str) -> None:
     """Run one of the two tasks, and print the peak memory of this process."""
     with rows_file(FULL) as path:
-        run(
-            processbench(source=str(path)) if task == "processbench" else _bare_task(path), _model()
-        )
+        run(processbench(source=str(path)) if task == "processbench" else bare(str(path)), _model())
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / UNITS)
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from misstep.cli._tasks import load_task, task_arguments
 from misstep.registry import MisstepError, Price, prices
-from misstep.reports import Estimate, Run, estimate, read_logs
+from misstep.reports import Run, RunEstimate, estimate, read_logs
 from misstep.reports._written import dollars, json_text, one_line
 
 
@@ -99,7 +99,7 @@ def _given_prices(file: Path) -> dict[str, Price]:
         ) from None
 
 
-def _notes(arguments: dict[str, Any], result: Estimate, no_logs: bool) -> Iterator[str]:
+def _notes(arguments: dict[str, Any], result: RunEstimate, no_logs: bool) -> Iterator[str]:
     if arguments.get("adaptive"):
         yield "Adaptive voting: the fewest calls, where all votes agree."
     if arguments.get("critic") == "stepwise":
@@ -113,7 +113,7 @@ def _notes(arguments: dict[str, Any], result: Estimate, no_logs: bool) -> Iterat
         )
 
 
-def _print(console: Console, result: Estimate, notes: list[str]) -> None:
+def _print(console: Console, result: RunEstimate, notes: list[str]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(justify="right")

@@ -14,6 +14,9 @@ from misstep.cli._import import import_results
 from misstep.cli._list import list_evals
 from misstep.cli._power import power_of
 from misstep.cli._report import write_report
+from misstep.cli._run import run_eval
+from misstep.cli._study import study
+from misstep.cli._sweep import sweep
 from misstep.registry import MisstepError
 
 
@@ -29,12 +32,15 @@ def cli() -> None:
 cli.add_command(list_evals)
 cli.add_command(data)
 cli.add_command(demo)
+cli.add_command(run_eval)
+cli.add_command(sweep)
 cli.add_command(import_results)
 cli.add_command(export_results)
 cli.add_command(write_report)
 cli.add_command(compare_runs)
 cli.add_command(power_of)
 cli.add_command(estimate_run)
+cli.add_command(study)
 
 
 def main() -> None:

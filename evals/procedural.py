@@ -9,7 +9,7 @@ inspect eval misstep/procedural.small --model openai/gpt-4o-mini
 from inspect_ai import Task, task
 from inspect_ai.solver import Solver
 
-from misstep.loaders import procedural_dataset
+from misstep.loaders import procedural_dataset, streamed
 from misstep.registry import Tag, evals, register_variants
 from misstep.solvers import CriticOptions, Order, first_error_task
 
@@ -58,10 +58,9 @@ def procedural(
         seed, n, steps, position, error_types, families, difficulty, correct_share
     )
     options = CriticOptions(domain, tag, votes, adaptive, weighted, style, order)
-    return Task(
-        version=evals()["procedural"].version,
-        **first_error_task(dataset, critic, options),
-    )
+    arguments = first_error_task(dataset, critic, options)
+    arguments["dataset"] = streamed(dataset)
+    return Task(version=evals()["procedural"].version, **arguments)
 
 
 register_variants(procedural)

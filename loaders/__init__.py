@@ -6,6 +6,7 @@ from misstep.loaders._first_error import check_file, first_error_dataset, load_r
 from misstep.loaders._places import mirror
 from misstep.loaders._procedural import LazyDataset, procedural_dataset
 from misstep.loaders._results import recorded_datasets
+from misstep.loaders._row_stream import RowStream, streamed
 from misstep.loaders._rows import BadRow, Row, check_rows
 from misstep.loaders._summary import Summary, summary_of
 from misstep.loaders._writing import write_files
@@ -14,6 +15,7 @@ __all__ = [
     "BadRow",
     "LazyDataset",
     "Row",
+    "RowStream",
     "Summary",
     "check_file",
     "check_rows",
@@ -24,6 +26,7 @@ __all__ = [
     "mirror",
     "procedural_dataset",
     "recorded_datasets",
+    "streamed",
     "summary_of",
     "write_files",
 ]

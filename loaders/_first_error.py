@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from inspect_ai.dataset import MemoryDataset, Sample
 
+from misstep.generator import solutions
 from misstep.loaders._deltabench import PROBLEMS
 from misstep.loaders._files import parse_rows, read_file, suffix
 from misstep.loaders._places import read_source_file
@@ -14,6 +15,7 @@ from misstep.loaders._rows import BadRow, Row, check_rows
 from misstep.registry import (
     NO_ERROR,
     DataError,
+    Generated,
     Source,
     SourceFile,
     UnknownNameError,
@@ -103,6 +105,14 @@ def _registered_rows(
             _check_counts(rows, file, accepted=accept is not None)
             for row in rows:
                 yield row if row.subset else row.model_copy(update={"subset": file.subset})
+    if source.generated and subset in (None, source.generated.subset):
+        yield from _generated_rows(source.generated)
+
+
+def _generated_rows(wanted: Generated) -> Iterator[Row]:
+    made = (one.row() | {"subset": wanted.subset} for one in solutions(wanted.seed, wanted.rows))
+    rows, _ = check_rows(enumerate(made, start=1))
+    yield from rows
 
 
 def check_file(address: str) -> tuple[list[Row], list[BadRow]]:

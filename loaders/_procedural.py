@@ -1,6 +1,7 @@
 """Generated rows as samples, made when they are asked for."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from random import Random
 from typing import Any, overload
 
@@ -10,12 +11,16 @@ from misstep.generator import VERSION, check_count, settings_of, solution
 from misstep.loaders._first_error import sample_of
 from misstep.loaders._rows import check_rows
 
+KEPT = 5_000
+"""How many of the samples that were made last are kept."""
+
 
 class LazyDataset(Dataset):
-    """Samples that are made on demand and then kept.
+    """Samples that are made when they are asked for.
 
     Inspect itself goes through all samples of a task when a run starts, whatever the limit; the
-    task, its slices and its shuffles cost nothing before that.
+    task, its slices and its shuffles cost nothing before that. Where samples are so many that it
+    would take long, they are streamed: see `RowStream`.
     """
 
     def __init__(
@@ -23,13 +28,11 @@ class LazyDataset(Dataset):
         make: Callable[[int], Sample],
         order: Sequence[int],
         name: str,
-        made: dict[int, Sample] | None = None,
         shuffled: bool = False,
     ) -> None:
         self._make = make
         self._order = order
         self._name = name
-        self._made = {} if made is None else made
         self._shuffled = shuffled
 
     @property
@@ -59,13 +62,10 @@ class LazyDataset(Dataset):
     def __getitem__(self, index: int | slice) -> Sample | Dataset:
         if isinstance(index, slice):
             return self._part(self._order[index], self._name)
-        number = self._order[index]
-        if number not in self._made:
-            self._made[number] = self._make(number)
-        return self._made[number]
+        return self._make(self._order[index])
 
     def _part(self, order: Sequence[int], name: str) -> "LazyDataset":
-        return LazyDataset(self._make, order, name, self._made, self._shuffled)
+        return LazyDataset(self._make, order, name, self._shuffled)
 
     def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> "LazyDataset":
         """Those samples that a predicate holds for."""
@@ -106,6 +106,8 @@ def procedural_dataset(
     settings = settings_of(steps, position, error_types, families, difficulty, correct_share)
     start, count = check_count("seed", seed, 0), check_count("n", n, 1)
 
+    # Inspect goes through a task's samples several times.
+    @lru_cache(KEPT)
     def make(index: int) -> Sample:
         [row], _ = check_rows([(index + 1, solution(start, index, settings).row())])
         return sample_of(row)

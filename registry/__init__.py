@@ -17,7 +17,7 @@ from misstep.registry._prices import Price, prices
 from misstep.registry._published import Result as PublishedResult
 from misstep.registry._published import Table, published
 from misstep.registry._sections import ANSWER, SECTIONS, SectionsPrompt, find_sections_prompt
-from misstep.registry._sources import Source, SourceFile, find_source, sources
+from misstep.registry._sources import Generated, Source, SourceFile, find_source, sources
 from misstep.registry._start import from_start
 from misstep.registry._variants import register_variants
 
@@ -34,6 +34,7 @@ __all__ = [
     "DataError",
     "Domain",
     "Eval",
+    "Generated",
     "Judge",
     "MisstepError",
     "ModelError",

@@ -39,6 +39,15 @@ class SourceFile(Fact):
         return self.path.rpartition("/")[2]
 
 
+class Generated(Fact):
+    """Rows that the generator adds to those of the files."""
+
+    subset: str
+    """Marks them, so that figures of the two stay apart."""
+    seed: int = Field(ge=0)
+    rows: int = Field(gt=0)
+
+
 class Source(Fact):
     """A registered source of rows."""
 
@@ -51,6 +60,8 @@ class Source(Fact):
     licence: str
     files: list[SourceFile] = Field(min_length=1)
     """In the order in which they are loaded."""
+    generated: Generated | None = None
+    """What follows the files' rows."""
     known_label_errors: dict[str, str] = Field(default_factory=dict)
     """Ids whose labels are reported to be wrong, with who reported them."""
 

@@ -5,14 +5,14 @@ from misstep.reports._breakdowns import (
     budget,
     calibration,
     confusion,
+    findings,
     groupings,
-    outcomes,
     rates_by_task,
     votes_curve,
 )
 from misstep.reports._charts import chart_library, save_chart
 from misstep.reports._compare import Comparison, Contrast, compare
-from misstep.reports._estimate import Estimate, estimate
+from misstep.reports._estimate import RunEstimate, estimate
 from misstep.reports._frames import runs_frame, samples_frame
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
 from misstep.reports._logs import Logs, Run, Skipped, read_logs, read_run
@@ -28,18 +28,26 @@ from misstep.reports._power import (
     unpaired_samples,
 )
 from misstep.reports._report import Report, build_report
+from misstep.reports._samples import Finding, Judged, judged_samples
+from misstep.reports._study_page import FOLDER as STUDY_FOLDER
+from misstep.reports._study_page import Judgements, Study, study_of
 
 __all__ = [
     "RESAMPLES",
+    "STUDY_FOLDER",
     "Aim",
     "Benchmark",
     "Comparison",
     "Contrast",
-    "Estimate",
+    "Finding",
+    "Judged",
+    "Judgements",
     "Logs",
     "Report",
     "Run",
+    "RunEstimate",
     "Skipped",
+    "Study",
     "accuracy_by",
     "benchmarks",
     "budget",
@@ -49,9 +57,10 @@ __all__ = [
     "compare",
     "confusion",
     "estimate",
+    "findings",
     "groupings",
+    "judged_samples",
     "leaderboard",
-    "outcomes",
     "paired_power",
     "paired_samples",
     "rates_by_task",
@@ -63,6 +72,7 @@ __all__ = [
     "save_chart",
     "smallest_difference",
     "smallest_f1_difference",
+    "study_of",
     "unpaired_power",
     "unpaired_samples",
     "votes_curve",

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 from misstep.registry import NO_ERROR
 from misstep.reports._frames import (
-    CORRECT_OUTCOMES,
-    ERROR_OUTCOMES,
     Row,
+    finding,
     frame,
     labels_of,
-    outcome,
     predicted,
     relative_position,
 )
 from misstep.reports._logs import Run
+from misstep.reports._samples import ON_CORRECT, ON_ERRORS
 from misstep.reports._scored_samples import FACETS, Sample, Scored
 from misstep.scorers import Estimate, f1_draws, from_draws, harmonic_mean, share
 
@@ -141,20 +140,20 @@ def _figures(kind: str, members: Sequence[tuple[Sample, Scored]]) -> Iterator[tu
     )
 
 
-def outcomes(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
-    """Of samples with an error and of those without one, the share of each outcome."""
+def findings(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
+    """Of samples with an error and of those without one, the share of each finding."""
     labels = labels_of(runs)
     rows: list[Row] = []
     for run in runs:
         pairs = list(_pairs(run, reading))
-        for has_error, names in ((True, ERROR_OUTCOMES), (False, CORRECT_OUTCOMES)):
-            found = Counter(outcome(*pair) for pair in pairs if pair[0].has_error == has_error)
+        for has_error, names in ((True, ON_ERRORS), (False, ON_CORRECT)):
+            found = Counter(finding(*pair) for pair in pairs if pair[0].has_error == has_error)
             total = found.total()
             rows += [
                 {
                     "run": labels[run.id],
                     "solutions": "with an error" if has_error else "without an error",
-                    "outcome": name,
+                    "finding": name,
                     "samples": found[name],
                     "share": found[name] / total,
                 }

@@ -20,14 +20,15 @@ RUN_COLOURS = [
     "#b8a100",
     "#f08ab4",
 ]
-OUTCOME_COLOURS = {
+FINDING_COLOURS = {
     "exact": "#3ca951",
     "early": "#f2b134",
     "late": "#e8700c",
     "missed": "#d6336c",
     "unread": "#9aa0aa",
     "right": "#3ca951",
-    "false alarm": "#d6336c",
+    "false_alarm": "#d6336c",
+    "out_of_range": "#8a63d2",
 }
 ROW = 22
 """Pixels that a line of a chart takes."""

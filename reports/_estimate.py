@@ -18,7 +18,7 @@ COMPLETION = 500
 
 
 @dataclass(frozen=True)
-class Estimate:
+class RunEstimate:
     """What a run will take."""
 
     task: str
@@ -52,8 +52,8 @@ def estimate(
     price: tuple[Price, str] | None = None,
     limit: int | None = None,
     roles: Sequence[str] = (),
-) -> Estimate:
-    """Estimate what a run of a task takes.
+) -> RunEstimate:
+    """RunEstimate what a run of a task takes.
 
     Args:
         task: The task.
@@ -77,7 +77,7 @@ def estimate(
     cost = None
     if price is not None:
         cost = (prompt_tokens * price[0].input + completion_tokens * price[0].output) / 1e6
-    return Estimate(
+    return RunEstimate(
         task=task.name,
         model=model,
         samples=walked.samples,

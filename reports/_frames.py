@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from misstep.registry import MisstepError, prices
+from misstep.registry import NO_ERROR, MisstepError, prices
 from misstep.reports._logs import Run
+from misstep.reports._samples import Finding, finding_of
 from misstep.reports._scored_samples import FACETS, Sample, Scored
 from misstep.scorers import Unread
 
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     import pandas
 
 Row = dict[str, Any]
-
-ERROR_OUTCOMES = ("exact", "early", "late", "missed", "unread")
-CORRECT_OUTCOMES = ("right", "false alarm", "unread")
 
 
 def frame(rows: Iterable[Row], columns: Sequence[str] | None = None) -> "pandas.DataFrame":
@@ -104,7 +102,7 @@ def cost_of(run: Run) -> tuple[float | None, str]:
 def samples_frame(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
     """One row a scored sample and run.
 
-    `hit` is from 0 to 1; `predicted` and `outcome` are those of first errors; a relative position
+    `hit` is from 0 to 1; `predicted` and `finding` are those of first errors; a relative position
     is that of the error among the steps, from 0 to 1.
 
     Args:
@@ -132,7 +130,7 @@ def _sample_row(run: Run, label: str, sample: Sample, score: Scored) -> Row:
         "relative_position": relative_position(sample),
         "predicted": predicted(score) if first_error else None,
         "hit": score.hit,
-        "outcome": outcome(sample, score) if first_error else None,
+        "finding": finding(sample, score) if first_error else None,
         "unread": score.unread,
         **{name: sample.facets.get(name) for name in FACETS},
         "input_tokens": sample.input_tokens,
@@ -156,15 +154,7 @@ def predicted(score: Scored) -> int | None:
         return None
 
 
-def outcome(sample: Sample, score: Scored) -> str:
-    """One of ERROR_OUTCOMES for a sample with an error, of CORRECT_OUTCOMES for one without."""
-    index = predicted(score)
-    if index is None:
-        return "unread"
-    if not sample.has_error:
-        return "right" if index == sample.label else "false alarm"
-    if index == sample.label:
-        return "exact"
-    if index < 0:
-        return "missed"
-    return "early" if index < (sample.label or 0) else "late"
+def finding(sample: Sample, score: Scored) -> Finding:
+    """What the verdict on a sample is: one of ON_ERRORS, or of ON_CORRECT."""
+    label = NO_ERROR if sample.label is None else sample.label
+    return finding_of(predicted(score), label, score.out_of_range)

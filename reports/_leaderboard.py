@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ class Benchmark:
         """A name of its own."""
         return " · ".join(dict.fromkeys((self.eval, self.data, f"version {self.version}")))
 
-    @property
+    @cached_property
     def subsets(self) -> list[str]:
         """All subsets of the samples, if there are several."""
         samples = (sample for run in self.runs for sample in run.samples)

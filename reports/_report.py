@@ -11,8 +11,8 @@ from misstep.reports._breakdowns import (
     budget,
     calibration,
     confusion,
+    findings,
     groupings,
-    outcomes,
     rates_by_task,
     votes_curve,
 )
@@ -22,6 +22,12 @@ from misstep.reports._figure_charts import (
     grouped_chart,
     leaderboard_chart,
     votes_chart,
+)
+from misstep.reports._finding_charts import (
+    calibration_chart,
+    confusion_chart,
+    findings_chart,
+    rates_chart,
 )
 from misstep.reports._frames import labels_of, runs_frame
 from misstep.reports._leaderboard import (
@@ -33,12 +39,6 @@ from misstep.reports._leaderboard import (
     leaderboard,
 )
 from misstep.reports._logs import ANSWERS, Logs, Run, Skipped
-from misstep.reports._outcome_charts import (
-    calibration_chart,
-    confusion_chart,
-    outcomes_chart,
-    rates_chart,
-)
 from misstep.reports._written import UNDEFINED, dollars, percent
 
 if TYPE_CHECKING:
@@ -166,9 +166,9 @@ def figure_name(figure: str) -> str:
 def _drawings(benchmark: Benchmark, reading: str) -> Iterator[Drawing]:
     runs, first_error = benchmark.runs, benchmark.kind == "first_error"
     if first_error:
-        verdicts = outcomes(runs, reading)
+        verdicts = findings(runs, reading)
         for solutions in dict.fromkeys(verdicts["solutions"]):
-            yield outcomes_chart(verdicts, solutions)
+            yield findings_chart(verdicts, solutions)
         yield confusion_chart(confusion(runs, reading))
     if benchmark.kind == "recovery":
         yield rates_chart(rates_by_task(runs, reading))

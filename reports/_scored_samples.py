@@ -7,7 +7,7 @@ is wanted was too long for its summary.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import nan
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from inspect_ai.log import EvalLog, EvalSample, EvalSampleSummary, read_eval_log_sample
 from inspect_ai.model import ModelUsage
@@ -49,6 +49,8 @@ class Scored:
     unread: str | None = None
     """Why no verdict was read, if none was."""
     truncated: bool = False
+    out_of_range: bool = False
+    """Whether the solution has no such step as was predicted."""
     left_out: bool = False
     """Whether the published script has no figures for it."""
     hits_at: dict[int, float] = field(default_factory=dict)
@@ -126,8 +128,8 @@ def _in_full(location: str, summary: EvalSampleSummary) -> EvalSample:
 def _reducer(log: EvalLog, location: str) -> ScoreReducer:
     name = (log.eval.config.epochs_reducer or ["mean"])[0]
     try:
-        make: Callable[[], ScoreReducer] = registry_create("score_reducer", name)
-        return make()
+        # What is registered makes the reducer, whatever the declared type says.
+        return cast(Callable[[], ScoreReducer], registry_create("score_reducer", name))()
     except (LookupError, ValueError):
         raise MisstepError(
             f"{location}: epochs reduced by {name!r}, which is not read here. "
@@ -203,6 +205,7 @@ def _scored(score: Score) -> Scored:
         answer=score.answer,
         unread=unread,
         truncated=unread == Unread.TRUNCATED or bool(metadata.get("truncated")),
+        out_of_range=bool(metadata.get("out_of_range")),
         left_out="left_out" in metadata,
         hits_at=hits_at,
         rewards=tuple(_rewards(metadata.get("rewards"))),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from inspect_ai import SampleSource
 from inspect_ai.dataset import Dataset
 from inspect_ai.model import GenerateConfig
 from inspect_ai.solver import Solver
@@ -16,7 +17,7 @@ from misstep.solvers._prompts import critique_prompt
 class TaskArguments(Scoring):
     """Arguments of a Task."""
 
-    dataset: Dataset
+    dataset: Dataset | SampleSource
     solver: Solver
     config: GenerateConfig
 

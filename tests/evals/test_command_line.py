@@ -42,7 +42,7 @@ def test_a_variant_runs_by_its_name_and_from_its_file(tmp_path, spec, name):
     done = inspect_eval(tmp_path, spec)
     log = the_log(tmp_path)
     assert log.status == "success", done.stdout
-    assert log.results.total_samples == 64
+    assert log.results.total_samples == 200
     assert log.eval.task == name
     assert log.results.headline.metric == "f1_score"
 

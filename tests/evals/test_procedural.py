@@ -6,7 +6,7 @@ from inspect_ai.util import registry_create
 import misstep.registry.entry_point  # noqa: F401
 from misstep.evals.procedural import procedural
 from misstep.generator import FAMILIES
-from misstep.loaders import LazyDataset, Row
+from misstep.loaders import LazyDataset, Row, RowStream, procedural_dataset
 from misstep.registry import MisstepError, evals
 from misstep.solvers import critique_prompt
 
@@ -16,7 +16,7 @@ def run(tmp_path, **arguments):
         procedural(**arguments),
         model="mockllm/model",
         log_dir=str(tmp_path),
-        display="none",
+        display="log",
         log_realtime=False,
     )
     assert log.status == "success"
@@ -76,10 +76,17 @@ def test_estimated_prompt_tokens_are_a_third_of_the_characters():
         assert size.prompt_tokens == pytest.approx(estimate, rel=0.08), name
 
 
-def test_a_task_of_very_many_rows_is_there_at_once():
-    dataset = procedural(n=10**9).dataset
+def test_very_many_rows_are_there_at_once_and_the_task_takes_them_as_a_stream():
+    dataset = procedural_dataset(0, 10**9, 8, "any", None, None, 2, 0.5)
     assert len(dataset) == 10**9
     assert dataset[10**9 - 1].id == "procedural-v1-0-999999999"
+    assert isinstance(procedural(n=10**9).sample_source, RowStream)
+    assert procedural(n=5000).sample_source is None
+
+
+def test_generated_samples_are_made_once():
+    dataset = procedural(n=3).dataset
+    assert dataset[1] is dataset[1:][0]
 
 
 def test_a_bad_argument_is_one_message():
@@ -102,12 +109,12 @@ def ids(dataset):
     return [sample.id for sample in dataset]
 
 
-def test_samples_are_made_once_and_when_needed(lazy):
+def test_samples_are_made_when_needed(lazy):
     dataset, made = lazy
     assert made == []
     assert dataset[2].id == 2
-    assert ids(dataset[1:4]) == [1, 2, 3]
-    assert made == [2, 1, 3]
+    assert ids(dataset[3:5]) == [3, 4]
+    assert made == [2, 3, 4]
     assert (dataset.name, dataset.location) == ("some", None)
 
 

@@ -31,18 +31,20 @@ def programs(problem):
     lines = re.findall(r"^(\d+): (.*)$", problem, re.M)
     state, values = {}, {}
     for number, line in lines:
-        if line.startswith("xs.append"):
-            state["xs"] = [*state["xs"], state[line[10]]]
-            name = "xs"
-        elif line == "xs.reverse()":
-            state["xs"] = list(reversed(state["xs"]))
-            name = "xs"
-        else:
-            name, _, code = line.partition(" = ")
-            state[name] = _evaluated(code, state)
+        name, state[name] = executed(line, state)
         values[f"{name} after line {number}"] = str(state[name])
     asked = re.search(r"What is (\w) at the end", problem)[1]
     return Truth(values, str(state[asked]), {})
+
+
+def executed(line, state):
+    """The variable that a line sets, and its value where the variables are as in the state."""
+    if line.startswith("xs.append"):
+        return "xs", [*state["xs"], state[line[10]]]
+    if line == "xs.reverse()":
+        return "xs", list(reversed(state["xs"]))
+    name, _, code = line.partition(" = ")
+    return name, _evaluated(code, state)
 
 
 def _evaluated(code, state):
@@ -138,25 +140,24 @@ def shuffled_objects(problem):
     has = dict(re.findall(r"(\w+) has the (\w+)\.", start))
     values = {}
     for number, move in re.findall(r"Move (\d+): ([^.]*)\.", problem):
-        if found := re.match(
-            r"if (\w+) has the (\w+), (\w+) and (\w+) t.*ise (\w+) and (\w+)", move
-        ):
-            who, thing, *pairs = found.groups()
-            pair = pairs[:2] if has[who] == thing else pairs[2:]
-            _trade(has, *pair)
-        elif found := re.match(r"(\w+) and (\w+) trade", move):
-            _trade(has, *found.groups())
-        else:
-            a, b, c = re.match(r"(\w+) passes to (\w+), \w+ to (\w+)", move).groups()
-            has[b], has[c], has[a] = has[a], has[b], has[c]
-        values[f"move {number}"] = dict(has)
+        has = moved(move, has)
+        values[f"move {number}"] = has
     asked = re.search(r"What does (\w+) have at the end", problem)[1]
     values["the answer"] = {asked: has[asked]}
     return Truth(values, has[asked], {})
 
 
-def _trade(has, a, b):
-    has[a], has[b] = has[b], has[a]
+def moved(move, has):
+    """Who has what after a move."""
+    if found := re.match(r"if (\w+) has the (\w+), (\w+) and (\w+) t.*ise (\w+) and (\w+)", move):
+        who, thing, *pairs = found.groups()
+        a, b = pairs[:2] if has[who] == thing else pairs[2:]
+    elif found := re.match(r"(\w+) and (\w+) trade", move):
+        a, b = found.groups()
+    else:
+        a, b, c = re.match(r"(\w+) passes to (\w+), \w+ to (\w+)", move).groups()
+        return has | {b: has[a], c: has[b], a: has[c]}
+    return has | {a: has[b], b: has[a]}
 
 
 def _holding_claim(text, truth):
@@ -170,6 +171,11 @@ def _holding_claim(text, truth):
 
 # Deduction
 
+COUNTED = re.compile(
+    r"(?:Count:|Guests who come:|We count) (.*?)[,:] (?:which makes |so )?(\d+) guests"
+)
+SAID = re.compile(r"(not so that )?([A-Z]\w+) (comes|stays away)")
+
 
 def deduction(problem):
     comes = {}
@@ -178,12 +184,13 @@ def deduction(problem):
             comes[found[1]] = found[2] == "comes"
             continue
         name, rule = re.fullmatch(r"(\w+) comes exactly when (.*)\.", sentence).groups()
-        comes[name] = _rule(rule, comes)
+        comes[name] = ruled(rule, comes)
     count = sum(comes.values())
     return Truth(dict(comes), str(count), {})
 
 
-def _rule(rule, comes):
+def ruled(rule, comes):
+    """Whether a guest comes by a rule."""
     a, b = (comes[name] for name in re.findall(r"[A-Z]\w+", rule))
     if rule.startswith("both"):
         return a and b
@@ -198,12 +205,11 @@ def _rule(rule, comes):
 
 
 def _guest_claim(text, truth):
-    counted = r"(?:Count:|Guests who come:|We count) (.*?)[,:] (?:which makes |so )?(\d+) guests"
-    if found := re.search(counted, text):
+    if found := COUNTED.search(text):
         listed = re.findall(r"[A-Z]\w+", found[1])
         coming = [name for name, comes in truth.values.items() if comes]
         return listed == coming and int(found[2]) == len(coming)
-    said = re.findall(r"(not so that )?([A-Z]\w+) (comes|stays away)", text)
+    said = SAID.findall(text)
     if not said:
         return None
     return all(((what == "comes") != bool(no)) == truth.values[who] for no, who, what in said)

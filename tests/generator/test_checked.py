@@ -6,6 +6,8 @@ import pytest
 
 from misstep.generator import FAMILIES
 from tests.generator.checker import AGAIN, ANSWER, equation_holds, value_of, wrong_steps
+from tests.generator.checker_continues import FAMILIES as CONTINUED
+from tests.generator.checker_continues import continued
 from tests.generator.checker_follows import follows
 
 DECIDED = 0.95
@@ -66,6 +68,37 @@ def test_lists_and_stacks_follow_from_those_before(many):
                 assert follow is not False, (one.id, rest[index])
                 seen[follow] += 1
     assert seen[True] > 1000
+
+
+def test_programs_holdings_and_guests_follow_from_what_was_stated_before(many):
+    seen = Counter()
+    for one in many:
+        if one.family in CONTINUED:
+            followed = continued(one.family, one.problem, one.steps)
+            broken = [index for index, follows in enumerate(followed) if not follows]
+            # The error itself does not follow, nor does a second one that cancels it out.
+            second = broken[1:] if one.label >= 0 else broken
+            assert broken[:1] == ([one.label] if one.label >= 0 else []), (one.id, one.steps)
+            assert len(second) <= (one.outcome == "cancelled"), (one.id, second, one.steps)
+            seen[one.family, one.outcome] += 1
+    for family in CONTINUED:
+        assert seen[family, "plain"] > 100
+        assert seen[family, "corrected"] > 10
+
+
+@pytest.mark.parametrize("family", list(CONTINUED))
+def test_a_right_step_after_a_wrong_one_is_noticed_not_to_follow(many, family):
+    noticed = []
+    for one in many:
+        if one.family != family or one.outcome != "plain":
+            continue
+        pairs = enumerate(zip(one.steps, one.correct_steps, strict=True))
+        changed = [i for i, (a, b) in pairs if i > one.label and a != b and not AGAIN.match(a)]
+        for index in changed[:1]:
+            steps = [*one.steps[:index], one.correct_steps[index], *one.steps[index + 1 :]]
+            noticed.append(not continued(family, one.problem, steps)[index])
+    assert len(noticed) > 50
+    assert all(noticed)
 
 
 def test_an_error_changes_the_step_and_nothing_before_it(many):

@@ -3,6 +3,7 @@ from hashlib import sha256
 
 import pytest
 
+from misstep.generator import solutions
 from misstep.loaders import fetch, first_error_dataset, load_rows, mirror
 from misstep.registry import DataError, UnknownNameError, sources
 
@@ -73,14 +74,27 @@ def test_reported_label_errors_stay_unless_told_otherwise(real_data, caplog):
 def test_the_embedded_sample_needs_no_mirror(monkeypatch, tmp_path):
     monkeypatch.setenv("MISSTEP_DATA", str(tmp_path))
     dataset = first_error_dataset("sample")
-    assert len(dataset) == 64
+    assert len(dataset) == 200
     assert len(first_error_dataset("sample", "science")) == 16
     assert {s.metadata["subset"] for s in dataset} == {
         "arithmetic",
         "algebra_geometry",
         "science",
         "programming",
+        "generated",
     }
+
+
+def test_the_sample_is_widened_by_generated_rows_that_stay_apart():
+    dataset = first_error_dataset("sample")
+    assert all(sample.metadata["subset"] != "generated" for sample in dataset[:64])
+    generated = first_error_dataset("sample", "generated")
+    assert [sample.id for sample in dataset[64:]] == [sample.id for sample in generated]
+    for sample, one in zip(generated, solutions(1, 136), strict=True):
+        assert (sample.input, int(sample.target)) == (one.problem, one.label)
+        assert sample.metadata["steps"] == one.steps
+        assert sample.metadata["family"] == one.family
+    assert sum(sample.metadata["has_error"] for sample in generated) == 68
 
 
 def test_without_a_variable_the_mirror_is_in_the_cache_folder(monkeypatch, tmp_path):

@@ -120,7 +120,8 @@ def test_published_f1_scores_follow_from_their_accuracies():
 def test_sizes_are_those_of_the_sources():
     entry = evals()["processbench"]
     assert entry.size.samples == sum(file.rows for file in sources()["processbench"].files)
-    assert entry.variants["sample"].size.samples == sources()["sample"].files[0].rows
+    sample = sources()["sample"]
+    assert entry.variants["sample"].size.samples == sample.files[0].rows + sample.generated.rows
     for file in sources()["processbench"].files:
         assert entry.variants[file.subset].size.samples == file.rows
 
@@ -176,7 +177,7 @@ def test_variants_are_registered_with_their_own_defaults():
     import misstep.registry.entry_point  # noqa: F401
 
     task = registry_create("task", "misstep/processbench.sample")
-    assert len(task.dataset) == 64
+    assert len(task.dataset) == 200
     assert task.name == "misstep/processbench.sample"
 
 

@@ -80,7 +80,7 @@ def test_earlier_runs_give_the_length_of_completions(runs):
     found = estimate(processbench(source="sample"), MODEL, runs=[runs.weak])
     total = sum(sample.output_tokens for sample in runs.weak.samples)
     assert found.completion_tokens == total
-    assert "64 samples of earlier runs" in found.completion_rule
+    assert "200 samples of earlier runs" in found.completion_rule
 
 
 def test_the_price_is_tokens_times_the_list_price():

@@ -12,9 +12,9 @@ from misstep.reports import (
     benchmarks,
     calibration,
     confusion,
+    findings,
     groupings,
     leaderboard,
-    outcomes,
     read_logs,
     read_run,
     runs_frame,
@@ -108,17 +108,18 @@ def test_groupings_are_those_that_tell_samples_apart(good):
 
 
 def test_outcomes_are_counted_once_each(good):
-    table = outcomes(good)
+    table = findings(good)
     samples = samples_frame(good)
     assert table["samples"].sum() == len(samples)
     for run, group in samples[samples["label"] >= 0].groupby("run"):
         shown = table[(table["run"] == run) & (table["solutions"] == "with an error")]
-        shown = shown.set_index("outcome")["samples"]
+        shown = shown.set_index("finding")["samples"]
         known = group.dropna(subset=["predicted"])
         assert shown["exact"] == (known["predicted"] == known["label"]).sum()
         early = (known["predicted"] >= 0) & (known["predicted"] < known["label"])
         assert shown["early"] == early.sum()
-        assert shown["late"] == (known["predicted"] > known["label"]).sum()
+        late = (known["predicted"] > known["label"]) & (known["predicted"] < known["n_steps"])
+        assert shown["late"] == late.sum()
         assert shown["missed"] == (known["predicted"] == -1).sum()
         assert shown["unread"] == group["predicted"].isna().sum()
 

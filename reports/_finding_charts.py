@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from misstep.reports._charts import chart_library
 from misstep.reports._drawing import (
-    OUTCOME_COLOURS,
+    FINDING_COLOURS,
     ROW,
     RUN_COLOURS,
     Drawing,
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     import pandas
 
 
-def outcomes_chart(table: "pandas.DataFrame", solutions: str) -> Drawing:
+def findings_chart(table: "pandas.DataFrame", solutions: str) -> Drawing:
     """What became of the samples of each run."""
     alt = chart_library()
     kept = table[table["solutions"] == solutions]
-    names = list(dict.fromkeys(kept["outcome"]))
+    names = list(dict.fromkeys(kept["finding"]))
     order = {name: place for place, name in enumerate(names)}
-    kept = kept.assign(order=kept["outcome"].map(order))
-    scale = alt.Scale(domain=names, range=[OUTCOME_COLOURS[name] for name in names])
+    kept = kept.assign(order=kept["finding"].map(order))
+    scale = alt.Scale(domain=names, range=[FINDING_COLOURS[name] for name in names])
     chart = (
         alt.Chart(kept)
         .mark_bar()
@@ -40,10 +40,10 @@ def outcomes_chart(table: "pandas.DataFrame", solutions: str) -> Drawing:
                 scale=alt.Scale(domain=[0, 1]),
             ),
             color=alt.Color(
-                "outcome:N", scale=scale, sort=None, legend=alt.Legend(orient="bottom", title=None)
+                "finding:N", scale=scale, sort=None, legend=alt.Legend(orient="bottom", title=None)
             ),
             order="order:Q",
-            tooltip=["run:N", "outcome:N", "samples:Q", alt.Tooltip("share:Q", format=".1%")],
+            tooltip=["run:N", "finding:N", "samples:Q", alt.Tooltip("share:Q", format=".1%")],
         )
         .properties(width="container", height=ROW * len(runs_in(kept)))
     )

@@ -1,0 +1,20 @@
+"""One eval split by sample over workers, and the logs of the parts joined into one."""
+
+from misstep.shards._command import EvalCommand
+from misstep.shards._executor import Executor, Job, local_processes
+from misstep.shards._join import join_logs
+from misstep.shards._split import Shard, split
+from misstep.shards._split_run import SplitRun
+from misstep.shards._worker import run_shard
+
+__all__ = [
+    "EvalCommand",
+    "Executor",
+    "Job",
+    "Shard",
+    "SplitRun",
+    "join_logs",
+    "local_processes",
+    "run_shard",
+    "split",
+]

@@ -1,0 +1,38 @@
+"""Who runs the shards: one small interface, and processes on this machine behind it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from misstep.shards._worker import run_shard
+
+
+@dataclass(frozen=True)
+class Job:
+    """One shard to run, and what it needs."""
+
+    folder: str
+    """The split run's folder."""
+    shard: int
+    cpus: float = 1
+    gpus: float = 0
+
+
+Executor: TypeAlias = Callable[[Sequence[Job]], Iterator[tuple[Job, str | None]]]
+"""Runs jobs, and gives each when it ends, with the problem that it ended in, if any."""
+
+
+def local_processes(count: int) -> Executor:
+    """Run jobs in processes on this machine, so many at once."""
+
+    def run(jobs: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
+        with ThreadPoolExecutor(count) as pool:
+            tasks = {pool.submit(run_shard, job.folder, job.shard): job for job in jobs}
+            try:
+                for task in as_completed(tasks):
+                    yield tasks[task], task.result()
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    return run

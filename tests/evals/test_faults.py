@@ -1,0 +1,83 @@
+"""Runs against a server that fails: the figures are those of an undisturbed run."""
+
+import pytest
+from inspect_ai.log import read_eval_log
+
+from benchmarks.openai_server import Fault, Faults, critic, plus_minus
+from misstep.evals.processbench import processbench
+
+SAMPLES = 24
+PASSING = [
+    Fault.RATE_LIMIT,
+    Fault.RETRY_AFTER,
+    Fault.SERVER_ERROR,
+    Fault.UNAVAILABLE,
+    Fault.CUT,
+    Fault.SLOW_BODY,
+    Fault.MALFORMED_JSON,
+    Fault.NO_CHOICES,
+]
+"""Faults of a moment: asked again, the server answers."""
+
+
+def faults(rate):
+    """All passing faults, at a rate in all."""
+    return Faults(dict.fromkeys(PASSING, rate / len(PASSING)), retry_after=0.1, pause=0.2)
+
+
+@pytest.mark.parametrize(
+    ("reply", "arguments"),
+    [
+        (critic, {}),
+        (critic, {"votes": 4}),
+        (plus_minus, {"critic": "stepwise"}),
+    ],
+    ids=["one vote", "four votes", "stepwise"],
+)
+def test_a_third_of_calls_failing_changes_no_figure(serve, reply, arguments):
+    def run(faults):
+        log, server = serve(
+            processbench(source="sample", **arguments),
+            reply,
+            faults=faults,
+            limit=SAMPLES,
+            retry_on_error=20,
+            timeout=60,
+        )
+        return log, server
+
+    calm, _ = run(None)
+    disturbed, server = run(faults(0.3))
+    assert disturbed.status == "success"
+    assert disturbed.results.completed_samples == SAMPLES
+    assert disturbed.results.scores == calm.results.scores
+    assert len(server.requests) > SAMPLES
+
+    samples = read_eval_log(disturbed.location).samples
+    assert len({sample.id for sample in samples}) == len(samples) == SAMPLES
+    assert not any(sample.error for sample in samples)
+
+
+@pytest.mark.parametrize(
+    ("fault", "share"), [(Fault.TRUNCATED, "truncated"), (Fault.NULL_CONTENT, "unparsed")]
+)
+def test_an_answer_that_is_none_is_counted_and_never_a_verdict(serve, fault, share):
+    log, _ = serve(
+        processbench(source="sample"), critic, faults=Faults({fault: 1.0}), limit=SAMPLES
+    )
+    [score] = [score for score in log.results.scores if score.name == "first_error"]
+    assert score.metrics[share].value == 1.0
+    assert score.metrics["error_accuracy"].value == 0.0
+    for sample in read_eval_log(log.location).samples:
+        assert sample.scores["first_error"].answer is None
+
+
+def test_a_fault_that_stays_ends_the_run_as_an_error_with_no_figures(serve):
+    log, _ = serve(
+        processbench(source="sample"),
+        critic,
+        faults=Faults({Fault.MALFORMED_JSON: 1.0}),
+        limit=4,
+    )
+    assert log.status == "error"
+    assert log.results is None or not log.results.scores

@@ -1,0 +1,55 @@
+"""A megabyte made to be slow is read in a bounded time: of the processor, not of a clock."""
+
+import subprocess
+import sys
+
+SECONDS = 60
+"""Of a processor, for all readers and texts; a quadratic reader needs hours."""
+
+PROGRAM = r"""
+import resource
+
+from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant
+from misstep.answers import boxes, compare_texts
+from misstep.registry import find_judge
+from misstep.scorers import read_sections, read_structured, read_verdict
+from misstep.solvers._step_verdicts import read_step
+
+resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))
+
+
+def read(text):
+    for reading in ("strict", "lenient"):
+        read_verdict(text, reading)
+    for reading in ("strict", "published"):
+        read_sections(text, reading)
+    read_structured(text)
+    boxes(text)
+    compare_texts(text, "1")
+    choice = ChatCompletionChoice(message=ChatMessageAssistant(content=text))
+    for judge in ("single_token", "written", "plain"):
+        read_step(choice, find_judge(judge))
+
+
+for piece in {pieces!r}:
+    read(piece * (1_000_000 // len(piece)) + "x")
+"""
+
+PIECES = [
+    "\\boxed{",
+    "\\boxed {",
+    "{}",
+    "\\text {\\boxed {",
+    " ",
+    "paragraph_",
+    "Error Section Number: 1,",
+    "1. Conclusion: ",
+    "9",
+    "a\n\n",
+]
+
+
+def test_no_text_makes_a_reader_slow():
+    program = PROGRAM.replace("{seconds}", str(SECONDS)).replace("{pieces!r}", repr(PIECES))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:] or "it ran out of its processor time"
