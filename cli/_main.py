@@ -13,6 +13,7 @@ from misstep.cli._export import export_results
 from misstep.cli._import import import_results
 from misstep.cli._list import list_evals
 from misstep.cli._power import power_of
+from misstep.cli._reference import reference
 from misstep.cli._report import write_report
 from misstep.cli._run import run_eval
 from misstep.cli._study import study
@@ -40,6 +41,7 @@ cli.add_command(write_report)
 cli.add_command(compare_runs)
 cli.add_command(power_of)
 cli.add_command(estimate_run)
+cli.add_command(reference)
 cli.add_command(study)
 
 

@@ -31,6 +31,8 @@ class Variant(Fact):
     description: str
     args: dict[str, Any]
     size: Size
+    embedded: bool = False
+    """Whether its rows come with misstep or are generated: a set for reference results."""
 
 
 class Eval(Fact):

@@ -2,12 +2,9 @@
 
 from misstep.reports._breakdowns import (
     accuracy_by,
-    budget,
-    calibration,
     confusion,
     findings,
     groupings,
-    rates_by_task,
     votes_curve,
 )
 from misstep.reports._charts import chart_library, save_chart
@@ -15,7 +12,6 @@ from misstep.reports._compare import Comparison, Contrast, compare
 from misstep.reports._estimate import RunEstimate, estimate
 from misstep.reports._frames import runs_frame, samples_frame
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
-from misstep.reports._logs import Logs, Run, Skipped, read_logs, read_run
 from misstep.reports._page import report_page
 from misstep.reports._paired import RESAMPLES
 from misstep.reports._power import (
@@ -28,6 +24,8 @@ from misstep.reports._power import (
     unpaired_samples,
 )
 from misstep.reports._report import Report, build_report
+from misstep.reports._rewards import budget, calibration, rates_by_task
+from misstep.reports._runs import Logs, Run, Skipped, read_logs, read_run
 from misstep.reports._samples import Finding, Judged, judged_samples
 from misstep.reports._study_page import FOLDER as STUDY_FOLDER
 from misstep.reports._study_page import Judgements, Study, study_of

@@ -14,7 +14,7 @@ from misstep.reports._frames import (
     predicted,
     relative_position,
 )
-from misstep.reports._logs import Run
+from misstep.reports._runs import Run
 from misstep.reports._samples import ON_CORRECT, ON_ERRORS
 from misstep.reports._scored_samples import FACETS, Sample, Scored
 from misstep.scorers import Estimate, f1_draws, from_draws, harmonic_mean, share
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas
 
 FIFTHS = 5
-BINS = 10
 LENGTHS = (1, 3, 5, 7, 9, 12, 16, 24, 40)
 """Where the groups of solutions by their number of steps begin."""
 
@@ -95,7 +94,7 @@ def accuracy_by(runs: Sequence[Run], by: str, reading: str = "strict") -> "panda
 
 def _by_group(run: Run, label: str, by: str, reading: str) -> Iterator[Row]:
     groups: dict[str | int | float, list[tuple[Sample, Scored]]] = {}
-    for sample, score in _pairs(run, reading):
+    for sample, score in pairs_of(run, reading):
         group = _group(sample, by)
         if group is not None:
             groups.setdefault(group, []).append((sample, score))
@@ -115,7 +114,8 @@ def _order(group: str | int | float) -> tuple[float, str]:
     return (float(begin), "") if begin.isdecimal() else (nan, group)
 
 
-def _pairs(run: Run, reading: str) -> Iterator[tuple[Sample, Scored]]:
+def pairs_of(run: Run, reading: str) -> Iterator[tuple[Sample, Scored]]:
+    """The samples that have a score by that reading, with it."""
     scorer = run.scorer(reading)
     for sample in run.scored:
         if scorer in sample.scores:
@@ -145,7 +145,7 @@ def findings(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame"
     labels = labels_of(runs)
     rows: list[Row] = []
     for run in runs:
-        pairs = list(_pairs(run, reading))
+        pairs = list(pairs_of(run, reading))
         for has_error, names in ((True, ON_ERRORS), (False, ON_CORRECT)):
             found = Counter(finding(*pair) for pair in pairs if pair[0].has_error == has_error)
             total = found.total()
@@ -176,7 +176,7 @@ def confusion(runs: Sequence[Run], reading: str = "strict", most: int = 20) -> "
     for run in runs:
         cells = Counter(
             (_place(sample.label, most), _place(predicted(score), most))
-            for sample, score in _pairs(run, reading)
+            for sample, score in pairs_of(run, reading)
         )
         whole = Counter(label for label, _ in cells.elements())
         rows += [
@@ -205,7 +205,7 @@ def votes_curve(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFra
     labels = labels_of(runs)
     rows: list[Row] = []
     for run in runs:
-        voted = [(sample, score) for sample, score in _pairs(run, reading) if score.hits_at]
+        voted = [(sample, score) for sample, score in pairs_of(run, reading) if score.hits_at]
         for k in sorted({k for _, score in voted for k in score.hits_at}):
             at_k = [(s, Scored(score.hits_at[k])) for s, score in voted if k in score.hits_at]
             row: Row = {"run": labels[run.id], "votes": k, "samples": len(at_k)}
@@ -213,104 +213,4 @@ def votes_curve(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFra
                 row[name] = estimate.value
                 row[f"{name}_lower"], row[f"{name}_upper"] = estimate.lower, estimate.upper
             rows.append(row)
-    return frame(rows)
-
-
-def step_rewards(run: Run, reading: str = "strict") -> list[tuple[float, bool]]:
-    """The rewards of a run's steps, and whether each is right.
-
-    Steps before the first error are right, the one at it is wrong; what comes after it is not
-    labelled, and left out.
-    """
-    pairs: list[tuple[float, bool]] = []
-    for sample, score in _pairs(run, reading):
-        end = len(score.rewards) if not sample.has_error else (sample.label or 0) + 1
-        for step, reward in enumerate(score.rewards[:end]):
-            if reward is not None:
-                pairs.append((reward, not sample.has_error or step < (sample.label or 0)))
-    return pairs
-
-
-def calibration(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
-    """How often steps are right whose reward is about so much; runs without rewards have no rows.
-
-    `calibration_error` is the mean distance of a step's bin from its reward (ECE), `brier` the
-    mean squared distance of rewards from what is right.
-    """
-    labels = labels_of(runs)
-    rows: list[Row] = []
-    for run in runs:
-        pairs = step_rewards(run, reading)
-        bins: dict[int, list[tuple[float, bool]]] = {}
-        for reward, right in pairs:
-            bins.setdefault(min(BINS - 1, max(0, int(reward * BINS))), []).append((reward, right))
-        means = {
-            number: (sum(r for r, _ in steps) / len(steps), share([float(x) for _, x in steps]))
-            for number, steps in sorted(bins.items())
-        }
-        gaps = [len(bins[n]) * abs(mean - right.value) for n, (mean, right) in means.items()]
-        brier = sum((reward - right) ** 2 for reward, right in pairs) / max(1, len(pairs))
-        rows += [
-            {
-                "run": labels[run.id],
-                "bin": number / BINS,
-                "steps": len(bins[number]),
-                "reward": mean,
-                "right": right.value,
-                "right_lower": right.lower,
-                "right_upper": right.upper,
-                "calibration_error": sum(gaps) / len(pairs),
-                "brier": brier,
-            }
-            for number, (mean, right) in means.items()
-        ]
-    return frame(rows)
-
-
-def rates_by_task(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
-    """Of error recovery: how often each variation is right, by task and over all."""
-    labels = labels_of(runs)
-    rows: list[Row] = []
-    for run in runs:
-        by_task: dict[str, list[dict[str, float]]] = {}
-        for sample, score in _pairs(run, reading):
-            if isinstance(score.value, dict):
-                for task in ("all", sample.facets.get("task")):
-                    if task is not None:
-                        by_task.setdefault(task, []).append(score.value)
-        for task, values in by_task.items():
-            for name in values[0]:
-                rate = share([value[name] for value in values])
-                rows.append(
-                    {
-                        "run": labels[run.id],
-                        "task": task,
-                        "variation": name,
-                        "samples": len(values),
-                        "rate": rate.value,
-                        "rate_lower": rate.lower,
-                        "rate_upper": rate.upper,
-                    }
-                )
-    return frame(rows)
-
-
-def budget(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
-    """Accuracy beside what a sample took: tokens and seconds."""
-    labels = labels_of(runs)
-    rows: list[Row] = []
-    for run in runs:
-        hits = share([score.hit for _, score in _pairs(run, reading)])
-        n = len(run.scored)
-        rows.append(
-            {
-                "run": labels[run.id],
-                "accuracy": hits.value,
-                "accuracy_lower": hits.lower,
-                "accuracy_upper": hits.upper,
-                "tokens_a_sample": sum(s.input_tokens + s.output_tokens for s in run.scored) / n,
-                "output_tokens_a_sample": sum(s.output_tokens for s in run.scored) / n,
-                "seconds_a_sample": sum(s.seconds or 0.0 for s in run.scored) / n,
-            }
-        )
     return frame(rows)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from misstep.registry import MisstepError
 from misstep.reports._compared_figures import OWN, figures_of
-from misstep.reports._logs import Run
 from misstep.reports._paired import RESAMPLES, Array, bootstrap, holm, mcnemar
+from misstep.reports._runs import Run
 from misstep.reports._scored_samples import Sample, Scored
 
 if TYPE_CHECKING:

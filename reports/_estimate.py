@@ -9,7 +9,7 @@ from statistics import mean
 from inspect_ai import Task
 
 from misstep.registry import Price
-from misstep.reports._logs import Run
+from misstep.reports._runs import Run
 from misstep.reports._tokens import token_counter
 from misstep.reports._walk import Walk, walk
 

@@ -136,12 +136,12 @@ def votes_chart(table: "pandas.DataFrame", figure: str, name: str) -> Drawing:
     return drawing(f"{name} by votes", "From the same votes, the first so many.", chart, table)
 
 
-def budget_chart(table: "pandas.DataFrame") -> Drawing:
-    """Accuracy against what a sample took."""
+def budget_chart(table: "pandas.DataFrame", what: str) -> Drawing:
+    """Accuracy against what a sample took: tokens or calls."""
     alt = chart_library()
     colour = run_colour(alt, runs_in(table))
     base = alt.Chart(table)
-    x = alt.X("tokens_a_sample:Q", title="tokens a sample", scale=alt.Scale(zero=False))
+    x = alt.X(f"{what}_a_sample:Q", title=f"{what} a sample", scale=alt.Scale(zero=False))
     y = alt.Y("accuracy:Q", axis=percent_axis(alt, "accuracy"), scale=alt.Scale(zero=False))
     rule = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(
         x=x, y="accuracy_lower:Q", y2="accuracy_upper:Q", color=colour
@@ -149,10 +149,10 @@ def budget_chart(table: "pandas.DataFrame") -> Drawing:
     tips = [
         "run:N",
         alt.Tooltip("accuracy:Q", format=".1%"),
-        alt.Tooltip("tokens_a_sample:Q", format=",.0f"),
+        alt.Tooltip(f"{what}_a_sample:Q", format=",.1f"),
     ]
     dot = base.mark_point(filled=True, size=90, opacity=1).encode(
         x=x, y=y, color=colour, tooltip=tips
     )
     chart = (rule + dot).properties(width="container", height=260)
-    return drawing("Accuracy and budget", "Bars are 95% intervals.", chart, table)
+    return drawing(f"Accuracy and {what}", "Bars are 95% intervals.", chart, table)

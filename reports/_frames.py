@@ -6,7 +6,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from misstep.registry import NO_ERROR, MisstepError, prices
-from misstep.reports._logs import Run
+from misstep.reports._runs import Run
 from misstep.reports._samples import Finding, finding_of
 from misstep.reports._scored_samples import FACETS, Sample, Scored
 from misstep.scorers import Unread

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from misstep.registry import PublishedResult as Result
 from misstep.registry import Table, published
 from misstep.reports._frames import Row, frame, labels_of
-from misstep.reports._logs import Run
+from misstep.reports._runs import Run
 
 if TYPE_CHECKING:
     import pandas
@@ -110,33 +110,38 @@ def _published(benchmark: Benchmark, figures: Sequence[str]) -> Iterator[Row]:
     seen: set[tuple[object, ...]] = set()
     for table in published().values():
         # Own rows and the embedded sample have no published results.
-        if table.eval != benchmark.eval or source != table.eval:
+        if table.eval != benchmark.eval or source != table.eval.partition("_")[0]:
             continue
         for model, result in table.results.items():
             values = _values(result, subset, benchmark.subsets)
             # Papers quote each other's rows.
-            same = (model, *(f"{values.get(f'{name}_f1_score')}" for name in result.subsets))
+            same = (model, *(cell.f1 for cell in result.subsets.values()))
             if values and same not in seen:
                 seen.add(same)
                 yield _published_row(table, model, result.protocol, values, figures)
 
 
 def _values(result: Result, subset: str, subsets: Sequence[str]) -> dict[str, float | None]:
-    """What is printed of a model, in percent; the mean is over the subsets that were run."""
+    """What is printed of a model, in percent; a mean is over the subsets that were run."""
+    figure = "f1_macro" if result.overall else "f1_score"
     if subset:
         if subset not in result.subsets:
             return {}
         cell = result.subsets[subset]
-        return {"f1_score": cell.f1, "error_accuracy": cell.error, "correct_accuracy": cell.correct}
+        return {figure: cell.f1, "error_accuracy": cell.error, "correct_accuracy": cell.correct}
     if not set(subsets) <= result.subsets.keys():
         return {}
-    whole = set(subsets) == result.subsets.keys()
-    own = [result.subsets[name].f1 for name in subsets]
-    mean = result.mean_f1 if whole or not own else sum(own) / len(own)
     each: dict[str, float | None] = {
-        f"{name}_f1_score": cell.f1 for name, cell in result.subsets.items()
+        f"{name}_{figure}": cell.f1 for name, cell in result.subsets.items()
     }
-    return {"mean_subset_f1_score": mean, **each}
+    whole = set(subsets) == result.subsets.keys()
+    if result.overall:
+        own = result.overall
+        kinds = {"f1": own.f1, "precision": own.precision, "recall": own.recall}
+        return {**each, **{f"{name}_macro": value for name, value in kinds.items() if whole}}
+    scores = [result.subsets[name].f1 for name in subsets]
+    mean = result.mean_f1 if whole or not scores else sum(scores) / len(scores)
+    return {**each, "mean_subset_f1_score": mean}
 
 
 def _published_row(

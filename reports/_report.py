@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any
 from misstep.registry import evals
 from misstep.reports._breakdowns import (
     accuracy_by,
-    budget,
-    calibration,
     confusion,
     findings,
     groupings,
-    rates_by_task,
     votes_curve,
 )
 from misstep.reports._drawing import Drawing
@@ -38,7 +35,8 @@ from misstep.reports._leaderboard import (
     headline,
     leaderboard,
 )
-from misstep.reports._logs import ANSWERS, Logs, Run, Skipped
+from misstep.reports._rewards import budget, calibration, rates_by_task
+from misstep.reports._runs import ANSWERS, Logs, Run, Skipped
 from misstep.reports._written import UNDEFINED, dollars, percent
 
 if TYPE_CHECKING:
@@ -185,7 +183,10 @@ def _drawings(benchmark: Benchmark, reading: str) -> Iterator[Drawing]:
     if len(rewarded):
         yield calibration_chart(rewarded)
     if benchmark.kind == ANSWERS:
-        yield budget_chart(budget(runs, reading))
+        spent = budget(runs, reading)
+        for what in ("tokens", "calls"):
+            if spent[f"{what}_a_sample"].any():
+                yield budget_chart(spent, what)
 
 
 def _figure_by(table: "pandas.DataFrame") -> str:

@@ -57,6 +57,8 @@ class Scored:
     """The hit at fewer votes, and at all of them."""
     rewards: tuple[float | None, ...] = ()
     """A reward for each step, where there are some."""
+    budget: dict[str, float] = field(default_factory=dict)
+    """What a search says that it took: calls, tokens, seconds."""
 
     @property
     def hit(self) -> float:
@@ -75,8 +77,6 @@ class Sample:
     label: int | None
     n_steps: int | None
     facets: dict[str, str]
-    numbers: dict[str, float]
-    """All numbers of its metadata."""
     scores: dict[str, Scored]
     """By scorer; empty where the sample failed."""
     error: str | None
@@ -160,11 +160,6 @@ def _sample(epochs: Sequence[Epoch], reducer: ScoreReducer | None) -> Sample:
             for name in FACETS
             if isinstance(metadata.get(name), str | int) and metadata[name] != _TOO_LONG
         },
-        numbers={
-            name: float(value)
-            for name, value in metadata.items()
-            if isinstance(value, int | float) and not isinstance(value, bool)
-        },
         scores={name: _scored(score) for name, score in scores.items()},
         error=None if scores else _error(epochs),
         input_tokens=sum(tokens_in(usage) for usage in usages),
@@ -209,6 +204,7 @@ def _scored(score: Score) -> Scored:
         left_out="left_out" in metadata,
         hits_at=hits_at,
         rewards=tuple(_rewards(metadata.get("rewards"))),
+        budget=_numbers(metadata.get("budget") or {}),
     )
 
 
@@ -228,3 +224,8 @@ def _plain(value: Any) -> float:  # noqa: ANN401
 def _rewards(rewards: object) -> list[float | None]:
     given = rewards if isinstance(rewards, list) else []
     return [float(one) if isinstance(one, int | float) else None for one in given]
+
+
+def _numbers(values: object) -> dict[str, float]:
+    given = values if isinstance(values, dict) else {}
+    return {str(name): float(v) for name, v in given.items() if isinstance(v, int | float)}
