@@ -1,5 +1,6 @@
 """Logs of first-error runs, written without a run: what reports are measured and tested with."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -17,6 +18,7 @@ from inspect_ai.log import (
     EvalSpec,
     EvalStats,
     HeadlineMetric,
+    read_eval_log,
     write_eval_log,
 )
 from inspect_ai.model import ModelOutput, ModelUsage
@@ -158,3 +160,23 @@ def _result(name: str, samples: Sequence[EvalSample]) -> EvalScore:
     figures = cast(Any, first_error_metrics())(scored)
     metrics = {key: EvalMetric(name=key, value=value) for key, value in figures.items()}
     return EvalScore(name=name, scorer=name, metrics=metrics)
+
+
+def copies(logs: Sequence[Path], count: int) -> list[Path]:
+    """Logs again, as runs of their own by other models: only their heads are written anew.
+
+    Args:
+        logs: Some logs.
+        count: How many copies.
+    """
+    made = []
+    for number in range(count):
+        source = logs[number % len(logs)]
+        target = source.with_name(f"{source.stem}-{number}{source.suffix}")
+        shutil.copy(source, target)
+        head = read_eval_log(str(target), header_only=True)
+        head.eval.eval_id = head.eval.run_id = head.eval.task_id = target.stem
+        head.eval.model = f"openai/copy-{number}"
+        write_eval_log(head, str(target), header_only=True)
+        made.append(target)
+    return made

@@ -4,13 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import click
 from inspect_ai import Task
-from inspect_ai.util import registry_lookup
 
 from misstep.cli._tasks import load_task
 from misstep.loaders import write_files
@@ -24,8 +22,15 @@ from misstep.reports._written import markdown_table, percent, with_interval
 EMBEDDED = "embedded/smollm2"
 NO_MODEL = "mockllm/model"
 """Inspect wants a name for a model even where none is asked."""
-BASELINES = ("no_error", "last_step", "uniform", "label_distribution")
-SECTION_BASELINES = ("no_error", "all_sections", "section_range")
+BASELINES = (
+    "no_error",
+    "last_step",
+    "uniform",
+    "label_distribution",
+    "all_sections",
+    "section_range",
+)
+"""Of first errors, and of erroneous sections."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +85,14 @@ def plan() -> Iterator[Planned]:
                 yield Planned(full, {}, EMBEDDED)
 
 
-def _baselines(name: str) -> tuple[str, ...]:
-    load_task(name, {})
-    task: Any = registry_lookup("task", f"misstep/{name}")
-    if "critic" not in signature(task).parameters:
-        return ()
-    return SECTION_BASELINES if "sections" in name else BASELINES
+def _baselines(name: str) -> Iterator[str]:
+    """Those that the task takes; tasks of other kinds take none."""
+    for critic in BASELINES:
+        try:
+            load_task(name, {"critic": critic})
+        except MisstepError:
+            continue
+        yield critic
 
 
 def _run(planned: Planned, folder: Path, limit: int, max_tokens: int) -> None:

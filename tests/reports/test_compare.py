@@ -18,7 +18,7 @@ from misstep.reports._paired import bootstrap_p, holm, mcnemar
 from tests.reports.conftest import ROWS, read_run, write_run
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=120))
 def test_mcnemar_is_the_exact_test(pairs):
     first, second = ([float(x) for x in side] for side in zip(*pairs, strict=True))
@@ -41,6 +41,7 @@ def test_mcnemar_is_not_for_shares_of_hits():
     assert mcnemar([0.5, 1.0], [1.0, 0.0]) is None
 
 
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_the_step_down_rule(ps):
     assert holm(ps) == pytest.approx(multipletests(ps, method="holm")[1].tolist(), abs=1e-12)

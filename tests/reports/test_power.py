@@ -82,7 +82,7 @@ def test_the_smallest_difference_is_the_one_that_is_just_seen():
 def test_the_smallest_f1_difference_is_seen_in_drawn_runs():
     """Two runs on their own samples, F1 compared by its standard error."""
     random = np.random.default_rng(5)
-    errors, corrects, accuracies = 600, 600, (0.5, 0.8)
+    errors, corrects, accuracies = 6000, 6000, (0.5, 0.8)
     gain = smallest_f1_difference(accuracies, (errors, corrects), AIM, paired=False)
     base = 2 * 0.5 * 0.8 / 1.3
     # The second run's error accuracy that gives just that F1.
