@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ROOMS := answers cli evals generator loaders providers registry reports rewards scorers shards solvers sweeps
+ROOMS := answers cli evals forge generator loaders providers registry reports rewards scorers shards solvers sweeps
 # uv where it is installed, else one of our own from the package index.
 # It trusts the certificates that the machine trusts, as pip does: networks with a proxy of their own need it.
 export UV_SYSTEM_CERTS ?= true
@@ -30,7 +30,7 @@ test: lint types unit
 # What a wheel build leaves beside the code would hide from Inspect, started from here, that misstep is installed.
 unit: setup
 	@rm -rf misstep.egg-info
-	$(BIN)/pytest -n auto --dist loadfile --cov=loaders --cov=solvers --cov=scorers --cov=registry --cov=generator --cov-fail-under=90
+	$(BIN)/pytest -n auto --dist loadfile --cov=loaders --cov=solvers --cov=scorers --cov=registry --cov=generator --cov=forge --cov-fail-under=90
 
 lint: setup linked
 	$(BIN)/ruff check .

@@ -37,9 +37,8 @@ def measure() -> Iterator[Measurement]:
         yield Measurement("peak memory of a report", megabytes, "MB", 2000, note)
         pair = [read_run(str(log)) for log in logs[:WRITTEN]]
         compared = quickest(lambda: compare(pair))
-        yield Measurement(
-            "compare two runs", compared, "s", 2, f"{FULL:,} samples, 10,000 resamples"
-        )
+        sizes = f"{FULL:,} samples, 10,000 resamples"
+        yield Measurement("compare two runs", compared, "s", 2, sizes)
         whole = quickest(lambda: compare([read_run(str(log)) for log in logs[:WRITTEN]]))
         yield Measurement("compare two logs", whole, "s", 2, "the same, with reading them")
 

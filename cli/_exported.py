@@ -15,6 +15,7 @@ from inspect_ai.model import ChatCompletionChoice
 from inspect_ai.scorer import CORRECT, Score
 
 from misstep.registry import MisstepError
+from misstep.reports import read_log
 from misstep.scorers import reasoning_of
 
 SCORER = "first_error"
@@ -105,13 +106,7 @@ def read_run(address: str) -> Run:
     Raises:
         MisstepError: It cannot be read, is not finished, or is not of a first-error eval.
     """
-    from inspect_ai.log import read_eval_log
-
-    try:
-        log = read_eval_log(address)
-    except Exception as problem:  # Inspect has no error of its own for a file that is no log.
-        reason = " ".join(str(problem).split()) or type(problem).__name__
-        raise MisstepError(f"{address}: cannot be read as an Inspect log ({reason}).") from None
+    log = read_log(address)
     figures = _figures(log, address)
     scored = [sample for sample in log.samples or [] if SCORER in (sample.scores or {})]
     return Run(
@@ -205,8 +200,8 @@ def lines_text(rows: Iterable[Row]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def json_text(content: dict[str, Any]) -> str:
-    """An object as JSON."""
+def json_text(content: dict[str, Any] | list[Any]) -> str:
+    """An object or a list as JSON."""
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from misstep.cli._figures import figures_table
-from misstep.loaders import recorded_datasets
+from misstep.cli._import_solutions import import_solutions
+from misstep.loaders import holds_solutions, recorded_datasets
 from misstep.registry import RECORDED, evals, printable
 from misstep.scorers import first_error_scoring
 from misstep.solvers import recorded
@@ -44,9 +45,13 @@ def import_results(
 
     FILES are ProcessBench's own (math_error.jsonl, math_correct.jsonl: rows with
     generated_critique, prediction, match), PRM step scores (JSONL: id, scores, and model if there
-    are several), or predictions (CSV: id, prediction).
+    are several), predictions (CSV: id, prediction), or sampled solutions with the scores of their
+    steps (JSONL: problem_id, problem, target, steps, answer, scores by reward model).
     """
     console = Console()
+    if holds_solutions(files[0]):
+        import_solutions(console, files, log_dir)
+        return
     for name, dataset in recorded_datasets(files, source, subset).items():
         log = _log(dataset, f"imported/{model or name or 'unnamed'}", threshold, log_dir)
         console.print(f"\n[bold]{escape(printable(log.eval.model))}[/bold]  {log.location}")

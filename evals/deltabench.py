@@ -25,6 +25,7 @@ def deltabench(
     weighted: bool = False,
     style: str = "single_token",
     order: Order = "sequential",
+    threshold: float | None = None,
     tag: Tag | None = None,
     exclude_misfits: bool = False,
     context: int | None = None,
@@ -36,13 +37,15 @@ def deltabench(
         subset: Only this kind of problem: math, code, Physics&Chemistry&Biology or general.
         domain: How to ask: mathematics, generic, science or programming.
         source: A registered source, or your own JSON, JSONL, CSV or Parquet file.
-        critic: Who judges: critique (the whole solution at once), stepwise, a baseline (no_error,
-            last_step, uniform, label_distribution), or a solver of your own, `file.py@solver`.
+        critic: Who judges: critique (the whole solution at once), stepwise, reward (the first step
+            under a threshold), a baseline (no_error, last_step, uniform, label_distribution), or a
+            solver of your own, `file.py@solver`.
         votes: How many votes the critique is decided by; 8 where it is not given.
         adaptive: Stop voting when the lead can no longer be lost.
         weighted: Let votes weigh as much as the model was sure of them; needs logprobs.
-        style: How stepwise asks: single_token, written or plain.
+        style: How stepwise, and reward of a chat model, ask: single_token, written or plain.
         order: Whether stepwise asks sequential or parallel.
+        threshold: With critic=reward, a step with a smaller reward is wrong; else the model's own.
         tag: What to call a section in the prompt: paragraph, step or proof_step.
         exclude_misfits: Leave out the rows whose annotations do not fit their sections.
         context: The model's context in tokens, to be warned of longer prompts before the run.
@@ -51,7 +54,7 @@ def deltabench(
     dataset = first_error_dataset(source, subset, False, accept, exclude_misfits)
     # Only critiques are voted on; other critics are asked once without being told to.
     drawn = votes if votes is not None else 8 if critic == "critique" else 1
-    options = CriticOptions(domain, tag, drawn, adaptive, weighted, style, order)
+    options = CriticOptions(domain, tag, drawn, adaptive, weighted, style, order, threshold)
     return Task(
         version=evals()["deltabench"].version,
         **first_error_task(dataset, critic, options, context),

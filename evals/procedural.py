@@ -31,6 +31,7 @@ def procedural(
     weighted: bool = False,
     style: str = "single_token",
     order: Order = "sequential",
+    threshold: float | None = None,
     tag: Tag | None = None,
 ) -> Task:
     """Find the earliest wrong step in a generated solution.
@@ -45,19 +46,21 @@ def procedural(
         difficulty: From 1 to 3: how large the numbers are, how much there is to keep in mind.
         correct_share: The share of rows without an error.
         domain: How to ask: generic, mathematics, science or programming.
-        critic: Who judges: critique (the whole solution at once), stepwise, a baseline (no_error,
-            last_step, uniform, label_distribution), or a solver of your own, `file.py@solver`.
+        critic: Who judges: critique (the whole solution at once), stepwise, reward (the first step
+            under a threshold), a baseline (no_error, last_step, uniform, label_distribution), or a
+            solver of your own, `file.py@solver`.
         votes: How many votes the critique is decided by.
         adaptive: Stop voting when the lead can no longer be lost.
         weighted: Let votes weigh as much as the model was sure of them; needs logprobs.
-        style: How stepwise asks: single_token, written or plain.
+        style: How stepwise, and reward of a chat model, ask: single_token, written or plain.
         order: Whether stepwise asks sequential or parallel.
+        threshold: With critic=reward, a step with a smaller reward is wrong; else the model's own.
         tag: What to call a step in the prompt: paragraph, step or proof_step.
     """
     dataset = procedural_dataset(
         seed, n, steps, position, error_types, families, difficulty, correct_share
     )
-    options = CriticOptions(domain, tag, votes, adaptive, weighted, style, order)
+    options = CriticOptions(domain, tag, votes, adaptive, weighted, style, order, threshold)
     arguments = first_error_task(dataset, critic, options)
     arguments["dataset"] = streamed(dataset)
     return Task(version=evals()["procedural"].version, **arguments)

@@ -5,19 +5,28 @@ change of the graph: what is right, what is wrong and what follows from it are k
 """
 
 from misstep.generator._facts import ERROR_TYPES, POSITIONS, VERSION, third_of
+from misstep.generator._graph import Operation, Ref, Slip, evaluate, operands_of
 from misstep.generator._settings import Settings, check_count, settings_of
-from misstep.generator._solution import Solution
+from misstep.generator._sheet import Sheet
+from misstep.generator._solution import ANSWERS, Solution
 from misstep.generator._solutions import solution, solutions
 from misstep.generator.families import FAMILIES
 
 __all__ = [
+    "ANSWERS",
     "ERROR_TYPES",
     "FAMILIES",
     "POSITIONS",
     "VERSION",
+    "Operation",
+    "Ref",
     "Settings",
+    "Sheet",
+    "Slip",
     "Solution",
     "check_count",
+    "evaluate",
+    "operands_of",
     "settings_of",
     "solution",
     "solutions",

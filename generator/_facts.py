@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from misstep.registry import third_of as third_of
+
 VERSION = "v1"
 """Counted up when the same seed no longer gives the same rows."""
 
@@ -23,9 +25,3 @@ ERROR_TYPES = (
 
 Outcome = Literal["plain", "cancelled", "corrected"]
 """What becomes of an error: it stays, a second one restores the answer, or it is corrected."""
-
-
-def third_of(label: int, steps: int) -> str:
-    """In which third of a solution a step stands."""
-    place = 3 * label
-    return "early" if place < steps - 1 else "middle" if place <= 2 * (steps - 1) else "late"

@@ -30,7 +30,7 @@ def read_file(address: str) -> bytes:
         )
     target = address if "://" in address else str(from_start(address))
     try:
-        with fsspec.open(target, "rb") as stream:
+        with fsspec.open(target, "rb", compression="infer") as stream:
             content: bytes = stream.read()
     except (OSError, ValueError, ImportError) as problem:
         reason = getattr(problem, "strerror", None) or problem or type(problem).__name__
@@ -39,8 +39,9 @@ def read_file(address: str) -> bytes:
 
 
 def suffix(address: str) -> str:
-    """The ending that tells the format."""
-    return PurePosixPath(address.split("::")[0]).suffix.lower()
+    """The ending that tells the format; that of a compressed file is passed over."""
+    path = PurePosixPath(address.split("::")[0])
+    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
 def parse_rows(content: bytes, address: str) -> Iterator[RawRow]:

@@ -11,7 +11,7 @@ from misstep.generator import solutions
 from misstep.loaders._deltabench import PROBLEMS
 from misstep.loaders._files import parse_rows, read_file, suffix
 from misstep.loaders._places import read_source_file
-from misstep.loaders._rows import BadRow, Row, check_rows
+from misstep.loaders._rows import SHOWN, BadRow, Row, account, check_rows
 from misstep.registry import (
     NO_ERROR,
     DataError,
@@ -23,9 +23,6 @@ from misstep.registry import (
 )
 
 logger = logging.getLogger(__name__)
-
-SHOWN = 5
-"""How many bad rows an error message quotes."""
 
 
 def first_error_dataset(
@@ -134,16 +131,8 @@ def _check(content: bytes, address: str) -> tuple[list[Row], list[BadRow]]:
 def _checked(content: bytes, address: str) -> list[Row]:
     rows, bad = _check(content, address)
     if bad:
-        raise DataError(_account(address, bad))
+        raise DataError(account(address, bad, f"`misstep data check {address}` lists all"))
     return rows
-
-
-def _account(address: str, bad: list[BadRow]) -> str:
-    shown = [f"{address}: {len(bad)} problem{'s' * (len(bad) > 1)}:"]
-    shown += [f"  {problem}" for problem in bad[:SHOWN]]
-    if len(bad) > SHOWN:
-        shown.append(f"  and {len(bad) - SHOWN} more: `misstep data check {address}` lists all")
-    return "\n".join(shown)
 
 
 def _check_counts(rows: list[Row], file: SourceFile, accepted: bool) -> None:

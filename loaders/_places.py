@@ -57,7 +57,7 @@ def check_pin(content: bytes, file: SourceFile, where: str, accept: str | None =
     if file.sha256 is not None:
         expected, got = f"sha256 {file.sha256}", f"sha256 {found}"
     else:
-        rows = sum(1 for _ in parse_rows(content, file.name))
+        rows = sum(1 for _ in parse_rows(content, where))
         if rows == file.rows and accept is None:
             return
         expected, got = f"{file.rows:,} rows", f"{rows:,} rows, sha256 {found}"
@@ -73,6 +73,8 @@ def find_file(name: str, source: Source, file: SourceFile, accept: str | None = 
     """The path of a source's file on this machine, downloaded where needed."""
     if source.home == "package":
         return Path(str(files("misstep.loaders"))) / file.path
+    if file.mirrored is not None and (mirror() / file.mirrored).is_file():
+        return mirror() / file.mirrored
     mirrored = mirror() / name / file.name
     if mirrored.is_file():
         return mirrored

@@ -44,6 +44,25 @@ class BadRow:
         return f"row {self.number}{name}: {self.field}: {self.problem}"
 
 
+SHOWN = 5
+"""How many bad rows an error message quotes."""
+
+
+def account(address: str, bad: list[BadRow], listing: str = "") -> str:
+    """What is wrong with the rows of a file, in one message.
+
+    Args:
+        address: The file.
+        bad: The problems.
+        listing: What lists all of them, where there are too many to quote.
+    """
+    shown = [f"{address}: {len(bad)} problem{'s' * (len(bad) > 1)}:"]
+    shown += [f"  {problem}" for problem in bad[:SHOWN]]
+    if len(bad) > SHOWN:
+        shown.append(f"  and {len(bad) - SHOWN} more{listing and f': {listing}'}")
+    return "\n".join(shown)
+
+
 def check_rows(raw: Iterable[RawRow]) -> tuple[list[Row], list[BadRow]]:
     """Read rows, and say everything that is wrong with those that cannot be read."""
     rows: list[Row] = []

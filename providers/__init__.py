@@ -1,7 +1,7 @@
 """Models that Inspect does not have.
 
 `embedded/…` runs in this process, `replay/…` answers from recorded outputs, `imported/…` names the
-model of a run made elsewhere.
+model of a run made elsewhere. `prm/…` and `local_prm/…` score the steps of a solution.
 
 Imported at every start of Inspect, so what an embedded model needs is imported when one is made.
 """
@@ -11,8 +11,18 @@ from inspect_ai.model import ModelAPI, modelapi
 from misstep.providers._asked import asking_for
 from misstep.providers._imported import ImportedAPI
 from misstep.providers._replay import ReplayAPI
+from misstep.providers._step_scores import ScoresSteps, scores_question
 
-__all__ = ["asking_for", "embedded", "imported", "replay"]
+__all__ = [
+    "ScoresSteps",
+    "asking_for",
+    "embedded",
+    "imported",
+    "local_prm",
+    "prm",
+    "replay",
+    "scores_question",
+]
 
 
 @modelapi(name="embedded")
@@ -33,3 +43,19 @@ def replay() -> type[ModelAPI]:
 def imported() -> type[ModelAPI]:
     """The model of a run made elsewhere, known by its results alone."""
     return ImportedAPI
+
+
+@modelapi(name="prm")
+def prm() -> type[ModelAPI]:
+    """Discriminative process reward models behind vLLM's pooling routes."""
+    from misstep.providers._prm import PrmAPI
+
+    return PrmAPI
+
+
+@modelapi(name="local_prm")
+def local_prm() -> type[ModelAPI]:
+    """Process reward models run in this process, by transformers and torch."""
+    from misstep.providers._local_prm import LocalPrmAPI
+
+    return LocalPrmAPI

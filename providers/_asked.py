@@ -18,6 +18,8 @@ class Asked:
     """The place of its first choice among the sample's votes."""
     step: int | None = None
     """The step that is judged, where each is asked about by itself."""
+    rewards: bool = False
+    """Whether the rewards of all steps are asked for."""
 
 
 _FIRST = Asked()
@@ -25,14 +27,15 @@ _ASKED: ContextVar[Asked] = ContextVar("asked", default=_FIRST)
 
 
 @contextmanager
-def asking_for(vote: int = 0, step: int | None = None) -> Iterator[None]:
+def asking_for(vote: int = 0, step: int | None = None, rewards: bool = False) -> Iterator[None]:
     """Say what the calls inside the `with` ask for.
 
     Args:
         vote: The place of the first choice among the sample's votes.
         step: The step that is judged.
+        rewards: Whether the rewards of all steps are asked for.
     """
-    before = _ASKED.set(Asked(vote, step))
+    before = _ASKED.set(Asked(vote, step, rewards))
     try:
         yield
     finally:

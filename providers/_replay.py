@@ -23,6 +23,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from misstep.providers._asked import what_is_asked
 from misstep.providers._records import Answer, Recording, read_recording
+from misstep.providers._step_scores import asked_steps, scored_output, unscored_output
 from misstep.registry import ModelError, from_start
 
 _THRESHOLD = 0.5
@@ -47,6 +48,11 @@ class ReplayAPI(ModelAPI):
             )
         self.recording = read_recording(from_start(model_name))
 
+    @property
+    def scores_steps(self) -> bool:
+        """Whether scores of steps are recorded."""
+        return bool(self.recording.scores)
+
     async def generate(
         self,
         input: list[ChatMessage],
@@ -66,6 +72,8 @@ class ReplayAPI(ModelAPI):
                 "none is. Use replay/… as the model of an eval."
             )
         asked = what_is_asked()
+        if asked.rewards:
+            return self._scored(str(sample.sample.id), input)
         n = config.num_choices or 1
         answer = _find(self.recording, str(sample.sample.id), asked.step)
         first = (sample.epoch - 1) * n + asked.vote
@@ -80,6 +88,20 @@ class ReplayAPI(ModelAPI):
             {"line": answer.line},
         )
         return self._output(answer, first, n), call
+
+    def _scored(self, name: str, input: list[ChatMessage]) -> ModelOutput:
+        """All recorded scores of a sample as rewards, if there are as many as steps."""
+        if name not in self.recording.scores:
+            raise ModelError(f"{self.recording.path}: no scores are recorded for id {name!r}.")
+        line, scores = self.recording.scores[name]
+        _, steps = asked_steps(f"replay/{self.model_name}", input)
+        if len(scores) != len(steps):
+            return unscored_output(
+                self.model_name,
+                f"{len(scores)} rewards for {len(steps)} steps; check 'scores' of id {name!r} on "
+                f"line {line} of {self.recording.path}",
+            )
+        return scored_output(self.model_name, scores)
 
     def _output(self, answer: Answer, first: int, n: int) -> ModelOutput:
         return ModelOutput(

@@ -26,6 +26,9 @@ class SourceFile(Fact):
     """How many rows each subset has, where one file holds several and that is published."""
     sha256: Sha256 | None = None
     """Of the file as published; where it is not known, a commit and the number of rows pin it."""
+    mirrored: str | None = None
+    """Another place in the offline mirror, looked at first: the same rows, maybe in another
+    format."""
 
     @model_validator(mode="after")
     def _subsets_make_up_the_rows(self) -> "SourceFile":
@@ -62,6 +65,8 @@ class Source(Fact):
     """In the order in which they are loaded."""
     generated: Generated | None = None
     """What follows the files' rows."""
+    rows_alone: bool = False
+    """Neither a commit nor a checksum is known: the number of rows is all that is checked."""
     known_label_errors: dict[str, str] = Field(default_factory=dict)
     """Ids whose labels are reported to be wrong, with who reported them."""
 
@@ -72,7 +77,7 @@ class Source(Fact):
         pinned = self.home == "github" and _COMMIT.fullmatch(self.revision or "") is not None
         if self.home == "github" and not pinned:
             raise ValueError("home is 'github', so the revision must be a full commit")
-        if not pinned and any(file.sha256 is None for file in self.files):
+        if not pinned and not self.rows_alone and any(file.sha256 is None for file in self.files):
             raise ValueError("sha256 is needed where no commit of GitHub pins the files")
         return self
 

@@ -1,51 +1,88 @@
 """Registering variants: a base task under another name, with other defaults."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from inspect import Parameter
+from typing import Any
 
 from inspect_ai import Task, task
 
 from misstep.registry._errors import RegistryError, did_you_mean
 from misstep.registry._evals import Variant, evals
+from misstep.registry._read import find_fact
+
+VARIANT = Parameter("variant", Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
+"""What a base task takes beside its own arguments: the name of one of its variants."""
 
 
-def register_variants(base: Callable[..., Task]) -> None:
+def register_variants(base: Callable[..., Task], name: str | None = None) -> None:
     """Register the variants of a task that `evals.yaml` lists, as `<task>.<variant>`.
 
     Inspect finds the tasks of a file by their syntax, and runs all of them when the file is named
-    alone. Variants are registered at import instead: they run by their own names only.
+    alone. Variants are registered at import instead: they run by their own names only. The base
+    task is registered once more, so that `-T variant=<variant>` is another way to each of them.
+
+    Args:
+        base: The task.
+        name: Its name, where that is not the function's.
 
     Raises:
         RegistryError: A variant sets an argument that the task does not have.
     """
-    for name, variant in evals()[base.__name__].variants.items():
-        task(name=f"{base.__name__}.{name}")(_with_defaults(base, name, variant))
-
-
-def _with_defaults(base: Callable[..., Task], name: str, variant: Variant) -> Callable[..., Task]:
+    name = name or base.__name__
+    variants = evals()[name].variants
     parameters = inspect.signature(base).parameters
+    for short, variant in variants.items():
+        _check(f"{name}.variants.{short}", variant, parameters)
+        _register(base, f"{name}.{short}", variant.description, variant.args)
+
+    def chosen(*, variant: str | None = None, **arguments: Any) -> Task:  # noqa: ANN401
+        args = {} if variant is None else find_fact("variant", variant, variants).args
+        return base(**{**args, **arguments})
+
+    chosen.__module__ = base.__module__
+    chosen.__signature__ = _signature(parameters, {}, [VARIANT])  # type: ignore[attr-defined]
+    _register(chosen, name, base.__doc__, {})
+
+
+def _check(where: str, variant: Variant, parameters: Mapping[str, Parameter]) -> None:
     for argument in variant.args:
         if argument not in parameters:
             raise RegistryError(
-                f"evals.yaml: {base.__name__}.variants.{name}.args.{argument}: unknown argument."
+                f"evals.yaml: {where}.args.{argument}: unknown argument."
                 + did_you_mean(argument, parameters)
             )
 
-    def variant_task(**arguments: object) -> Task:
-        return base(**{**variant.args, **arguments})
 
-    variant_task.__name__ = variant_task.__qualname__ = f"{base.__name__}.{name}"
-    variant_task.__doc__ = variant.description
+def _register(
+    base: Callable[..., Task], name: str, doc: str | None, defaults: Mapping[str, Any]
+) -> None:
+    """Register a task under another name, with other defaults."""
+
+    def variant_task(**arguments: Any) -> Task:  # noqa: ANN401
+        return base(**{**defaults, **arguments})
+
+    variant_task.__name__ = variant_task.__qualname__ = name
+    variant_task.__doc__ = doc
     # The base's module decides whether Inspect puts the package's name before the task's.
     variant_task.__module__ = base.__module__
-    variant_task.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    parameters = inspect.signature(base).parameters
+    variant_task.__signature__ = _signature(parameters, defaults)  # type: ignore[attr-defined]
+    task(name=name)(variant_task)
+
+
+def _signature(
+    parameters: Mapping[str, Parameter],
+    defaults: Mapping[str, Any],
+    more: Iterable[Parameter] = (),
+) -> inspect.Signature:
+    return inspect.Signature(
         [
             parameter.replace(
-                default=variant.args.get(parameter.name, parameter.default),
-                kind=inspect.Parameter.KEYWORD_ONLY,
+                default=defaults.get(parameter.name, parameter.default), kind=Parameter.KEYWORD_ONLY
             )
             for parameter in parameters.values()
-        ],
+        ]
+        + list(more),
         return_annotation=Task,
     )
-    return variant_task

@@ -1,36 +1,59 @@
 """How probable a judge held its verdict, from the logprobs of the verdict's token."""
 
 from collections.abc import Sequence
-from math import exp
+from enum import StrEnum
+from math import exp, isnan
 
 from inspect_ai.model import Logprob
 
 Words = Sequence[str]
 
 
+class NoProbability(StrEnum):
+    """Why there is none."""
+
+    NO_LOGPROBS = "the model gave no logprobs; take a provider that gives them"
+    NO_ALTERNATIVES = "the model named no alternatives to the verdict's token (top_logprobs)"
+    NO_TOKEN = "the verdict is not to be found among the tokens"  # noqa: S105
+    NO_WORD = "no token where the verdict stands begins one of its words alone"
+    NOT_A_NUMBER = "the logprobs where the verdict stands are not numbers"
+
+
 def right_probability(
     tokens: Sequence[Logprob], verdict: str, right: Words, wrong: Words
-) -> float | None:
+) -> float | NoProbability:
     """P(right) / (P(right) + P(wrong)) at the token where the verdict begins.
+
+    A word may be several tokens: what counts is which word a token begins. Where only one of the
+    two stands among the alternatives, the other is bounded by the least probable of them.
 
     Args:
         tokens: The reply's tokens, with their alternatives where the provider gave them.
         verdict: The verdict as it stands in the reply; its last occurrence counts.
         right: The words for a right step.
         wrong: The words for a wrong step.
-
-    Returns:
-        None where the verdict's token is not to be found, or the provider did not say what else
-        might have stood in its place.
     """
+    if not tokens:
+        return NoProbability.NO_LOGPROBS
     token = _token_of(tokens, verdict)
-    if token is None or not token.top_logprobs:
-        return None
+    if token is None:
+        return NoProbability.NO_TOKEN
     options = {token.token: token.logprob}
-    options |= {option.token: option.logprob for option in token.top_logprobs}
-    p_right = sum(exp(p) for word, p in options.items() if _side(word, right, wrong) is True)
-    p_wrong = sum(exp(p) for word, p in options.items() if _side(word, right, wrong) is False)
-    return p_right / (p_right + p_wrong) if p_right + p_wrong > 0 else None
+    options |= {option.token: option.logprob for option in token.top_logprobs or []}
+    if any(isnan(logprob) for logprob in options.values()):
+        return NoProbability.NOT_A_NUMBER
+    if len(options) < 2:
+        return NoProbability.NO_ALTERNATIVES
+    sides = {word: _side(word, right, wrong) for word in options}
+    seen, least = set(sides.values()), exp(min(options.values()))
+    chances = {word: exp(logprob) for word, logprob in options.items()}
+    p_right, p_wrong = (
+        sum(chances[word] for word in options if sides[word] is side) if side in seen else least
+        for side in (True, False)
+    )
+    if not {True, False} & seen or p_right + p_wrong == 0:
+        return NoProbability.NO_WORD
+    return p_right / (p_right + p_wrong)
 
 
 def _token_of(tokens: Sequence[Logprob], verdict: str) -> Logprob | None:

@@ -8,7 +8,7 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from misstep.registry import NO_ERROR
+from misstep.registry import MISSING, NO_ERROR, REWARDS
 from misstep.scorers._metrics import first_error_metrics
 from misstep.scorers._verdicts import Reading, Unread, Verdict
 from misstep.scorers._votes import Vote, read_vote, tally
@@ -24,6 +24,7 @@ REASONS = {
     Unread.REFUSED: "refusal",
     Unread.EMPTY: "no_response",
     Unread.NOT_RECORDED: "not_recorded",
+    Unread.NO_REWARD: "scoring_failed",
 }
 """Inspect's words for why a score is abnormal."""
 
@@ -39,6 +40,7 @@ UNREAD_TEXT = {
     Unread.REFUSED: "the model refused",
     Unread.EMPTY: "the reply is empty",
     Unread.NOT_RECORDED: "the record ends before one is reached",
+    Unread.NO_REWARD: "a step has no reward",
 }
 
 
@@ -82,9 +84,18 @@ def _first_error(reading: Reading, asked: int, weighted: bool) -> Scorer:
         # Quoted once a sample: the lenient score stands beside the strict one.
         if reading == "strict" and 0 <= int(target.text) < len(steps):
             scored.explanation = f"{scored.explanation}\n\n{_fenced(steps[int(target.text)])}"
+        _keep_rewards(scored, state.output.metadata or {})
         return scored
 
     return score
+
+
+def _keep_rewards(score: Score, metadata: dict[str, Any]) -> None:
+    """Let a score say what rewards its verdict is made of, and why some are missing."""
+    if REWARDS in metadata:
+        score.metadata = {**(score.metadata or {}), REWARDS: metadata[REWARDS]}
+    if why := metadata.get(MISSING):
+        score.explanation = f"{score.explanation} Rewards are missing: {code(str(why))}."
 
 
 def _votes(output: ModelOutput, reading: Reading, weighted: bool) -> list[Vote]:
@@ -125,7 +136,7 @@ def score_votes(votes: Sequence[Vote], label: Verdict, steps: int, asked: int = 
     explanation = f"{_predicted(verdict, steps)}; {_labelled(verdict, label, steps)}."
     if asked > 1:
         metadata["voting"] = record = voting_record(votes, result, label, asked)
-        explanation += f" Votes: {' '.join(_code(ballot) for ballot in record['votes'])}."
+        explanation += f" Votes: {' '.join(code(ballot) for ballot in record['votes'])}."
     elif votes[0].ballot not in (None, str(verdict)):
         # The strict vote over epochs counts what stands in the box.
         metadata["ballot"] = shortened(votes[0].ballot)
@@ -160,7 +171,7 @@ def _labelled(verdict: Verdict | Unread, label: Verdict, steps: int) -> str:
     return f"{wrong}: {abs(verdict - label)} {'early' if verdict < label else 'late'}"
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """A model's words in a line of Markdown, as they are."""
     return f"`{' '.join(text.replace('`', chr(39)).split()) or ' '}`"
 

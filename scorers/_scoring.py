@@ -1,4 +1,4 @@
-"""How first-error tasks and those for all erroneous sections are scored and shown."""
+"""How the tasks are scored and shown."""
 
 from typing import TypedDict
 
@@ -6,9 +6,16 @@ from inspect_ai.log import HeadlineMetric
 from inspect_ai.scorer import Scorer
 from inspect_ai.viewer import ViewerConfig
 
+from misstep.scorers._answers import final_answer
 from misstep.scorers._first_error import first_error, first_error_lenient, subset_column
+from misstep.scorers._recovery import recovery, recovery_lenient
 from misstep.scorers._sections import error_sections, error_sections_published
-from misstep.scorers._view import ERROR_SECTIONS_VIEW, FIRST_ERROR_VIEW
+from misstep.scorers._view import (
+    ERROR_SECTIONS_VIEW,
+    FINAL_ANSWER_VIEW,
+    FIRST_ERROR_VIEW,
+    RECOVERY_VIEW,
+)
 
 
 class Scoring(TypedDict):
@@ -50,4 +57,22 @@ def error_sections_scoring(structured: bool = False) -> Scoring:
         scorer=[error_sections(structured), error_sections_published(structured), subset_column()],
         headline_metric=HeadlineMetric(scorer="error_sections", metric="f1_macro"),
         viewer=ERROR_SECTIONS_VIEW,
+    )
+
+
+def recovery_scoring() -> Scoring:
+    """Strict and lenient scores, the task as a column; the headline is the rate after a mistake."""
+    return Scoring(
+        scorer=[recovery(), recovery_lenient(), subset_column()],
+        headline_metric=HeadlineMetric(scorer="recovery", metric="IR_correct_rate"),
+        viewer=RECOVERY_VIEW,
+    )
+
+
+def answer_scoring() -> Scoring:
+    """The final answer, the problem's set as a column, accuracy as the headline."""
+    return Scoring(
+        scorer=[final_answer(), subset_column()],
+        headline_metric=HeadlineMetric(scorer="final_answer", metric="accuracy"),
+        viewer=FINAL_ANSWER_VIEW,
     )

@@ -27,6 +27,7 @@ class Unread(StrEnum):
     REFUSED = "refused"
     EMPTY = "empty"
     NOT_RECORDED = "not_recorded"
+    NO_REWARD = "no_reward"
 
 
 def read_verdict(text: str, reading: Reading) -> Verdict | Unread:

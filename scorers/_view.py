@@ -49,3 +49,45 @@ ERROR_SECTIONS_VIEW = ViewerConfig(
         multiline=False,
     )
 )
+
+RECOVERY_VIEW = ViewerConfig(
+    task_samples_view=TaskSamplesView(
+        name="Error recovery",
+        columns=[
+            TaskSamplesColumn(id="sampleId"),
+            TaskSamplesColumn.score("subset"),
+            TaskSamplesColumn(id="target"),
+            TaskSamplesColumn(id="answer"),
+            # The viewer calls both scorers' columns NR, CR and IR: strict comes first.
+            TaskSamplesColumn.score("recovery", "NR"),
+            TaskSamplesColumn.score("recovery", "CR"),
+            TaskSamplesColumn.score("recovery", "IR"),
+            TaskSamplesColumn.score("recovery_lenient", "NR"),
+            TaskSamplesColumn.score("recovery_lenient", "CR"),
+            TaskSamplesColumn.score("recovery_lenient", "IR"),
+            TaskSamplesColumn(id="tokens"),
+            TaskSamplesColumn(id="error"),
+        ],
+        score_labels={"subset": "Task"},
+        multiline=False,
+    )
+)
+
+FINAL_ANSWER_VIEW = ViewerConfig(
+    task_samples_view=TaskSamplesView(
+        name="Final answers",
+        columns=[
+            TaskSamplesColumn(id="sampleId"),
+            TaskSamplesColumn.score("subset"),
+            TaskSamplesColumn(id="input"),
+            TaskSamplesColumn(id="target"),
+            TaskSamplesColumn(id="answer"),
+            TaskSamplesColumn.score("final_answer"),
+            TaskSamplesColumn(id="tokens"),
+            TaskSamplesColumn(id="error"),
+        ],
+        sort=[TaskSamplesSort.score("final_answer", dir="desc")],
+        score_labels={"final_answer": "Right", "subset": "Set"},
+        multiline=False,
+    )
+)

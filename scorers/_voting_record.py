@@ -42,7 +42,7 @@ def fewer_votes(asked: int) -> Iterator[int]:
         k *= 2
 
 
-def shortened(ballot: str | None) -> str:
-    """A ballot for the log."""
-    text = ballot or ""
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+def shortened(text: str | None, longest: int = _LONGEST) -> str:
+    """A ballot or an answer for the log."""
+    text = text or ""
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,8 +1,9 @@
 """Asking the model under test apart from the sample's own conversation."""
 
 from copy import copy
+from typing import Any
 
-from inspect_ai.model import ChatMessage, ModelOutput
+from inspect_ai.model import ChatMessage, GenerateConfigArgs, ModelOutput
 
 # The seed that is in force is known to nothing public.
 from inspect_ai.model._generate_config import active_generate_config
@@ -21,6 +22,7 @@ async def ask(
     vote: int = 0,
     step: int | None = None,
     num_choices: int | None = None,
+    extra_body: dict[str, Any] | None = None,
 ) -> ModelOutput:
     """One call with its own messages, leaving the state as it is.
 
@@ -34,11 +36,27 @@ async def ask(
             that repeated calls do not repeat their answer.
         step: The step that is asked about.
         num_choices: How many choices to ask for.
+        extra_body: What a server of this kind is told beside.
     """
-    own = copy(state)
-    own.messages = list(messages)
     seed = active_generate_config().seed
     base = SEED if seed is None else seed
     with asking_for(vote, step):
-        answered = await generate(own, tool_calls="none", seed=base + vote, num_choices=num_choices)
+        return await reply_to(
+            state,
+            generate,
+            messages,
+            {"seed": base + vote, "num_choices": num_choices, "extra_body": extra_body},
+        )
+
+
+async def reply_to(
+    state: TaskState,
+    generate: Generate,
+    messages: list[ChatMessage],
+    config: GenerateConfigArgs | None = None,
+) -> ModelOutput:
+    """The reply to some messages, with the options as they are but for those that are given."""
+    own = copy(state)
+    own.messages = list(messages)
+    answered = await generate(own, tool_calls="none", **(config or {}))
     return answered.output

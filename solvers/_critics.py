@@ -21,9 +21,18 @@ from misstep.registry import (
 from misstep.solvers._asking import SEED
 from misstep.solvers._baselines import label_distribution, last_step, no_error, uniform
 from misstep.solvers._critique import critique
+from misstep.solvers._reward_critic import reward
 from misstep.solvers._stepwise import Order, stepwise
 
-CRITICS = ("critique", "stepwise", "no_error", "last_step", "uniform", "label_distribution")
+CRITICS = (
+    "critique",
+    "stepwise",
+    "reward",
+    "no_error",
+    "last_step",
+    "uniform",
+    "label_distribution",
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,7 @@ class CriticOptions:
     weighted: bool = False
     style: str = "single_token"
     order: Order = "sequential"
+    threshold: float | None = None
 
 
 def find_critic(
@@ -64,6 +74,10 @@ def find_critic(
     """
     # Looked up whatever the critic is: a wrong name is a mistake even where nothing uses it.
     domain, judge = find_domain(options.domain), find_judge(options.style)
+    if options.threshold is not None and critic != "reward":
+        raise MisstepError(
+            f"threshold={options.threshold}: a threshold goes with critic=reward, not {critic!r}."
+        )
     if critic == "critique":
         return _critique(options, domain)
     if options.votes != 1 or options.adaptive or options.weighted:
@@ -72,7 +86,9 @@ def find_critic(
         return Critic(critic)
     match critic:
         case "stepwise":
-            return _stepwise(options, judge)
+            return Critic(stepwise(options.style, options.order), _asked_as(judge))
+        case "reward":
+            return Critic(reward(options.style, options.threshold), _asked_as(judge))
         case "no_error":
             return Critic(no_error())
         case "last_step":
@@ -102,11 +118,8 @@ def _critique(options: CriticOptions, domain: Domain) -> Critic:
     )
 
 
-def _stepwise(options: CriticOptions, judge: Judge) -> Critic:
-    return Critic(
-        stepwise(options.style, options.order),
-        GenerateConfig(temperature=judge.temperature, max_tokens=judge.max_tokens, seed=SEED),
-    )
+def _asked_as(judge: Judge) -> GenerateConfig:
+    return GenerateConfig(temperature=judge.temperature, max_tokens=judge.max_tokens, seed=SEED)
 
 
 def own_solver(name: str, known: Iterable[str]) -> Solver:

@@ -1,22 +1,8 @@
 """Filling prompts."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from misstep.registry import PROBLEM, SOLUTION, Domain, Tag
-
-
-def fill(template: str, values: Mapping[str, str]) -> str:
-    """Put values in their places, in one pass.
-
-    Braces, tags or the names of places in the values are text like any other.
-
-    Args:
-        template: The text with its places.
-        values: By place, as it stands in the template.
-    """
-    places = re.compile("|".join(re.escape(place) for place in values))
-    return places.sub(lambda place: values[place.group()], template)
+from misstep.registry import PROBLEM, SOLUTION, Domain, Tag, fill
 
 
 def tagged(steps: Sequence[str], tag: Tag) -> str:

@@ -3,8 +3,9 @@
 from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput, StopReason
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from misstep.registry import NO_ERROR, RECORDED
+from misstep.registry import RECORDED
 from misstep.scorers import Unread, unread_output
+from misstep.solvers._threshold import first_below
 
 
 @solver
@@ -26,7 +27,8 @@ def recorded(threshold: float = 0.5) -> Solver:
             kept = record.keys() - {"critiques", "stop_reasons"}
             state.metadata[RECORDED] = {k: v for k, v in record.items() if k in kept}
         elif (scores := record.get("scores")) is not None:
-            state.output = below(model, scores, len(state.metadata["steps"]), threshold)
+            unknown = [None] * (len(state.metadata["steps"]) - len(scores))
+            state.output = first_below(model, [*scores, *unknown], threshold, Unread.NOT_RECORDED)
         elif (prediction := record.get("prediction")) is not None:
             state.output = ModelOutput.from_content(model, f"\\boxed{{{prediction}}}")
         else:
@@ -34,23 +36,6 @@ def recorded(threshold: float = 0.5) -> Solver:
         return state
 
     return solve
-
-
-def below(model: str, scores: list[float], steps: int, threshold: float) -> ModelOutput:
-    """The first step under the threshold, as a critic would write it.
-
-    Scores may end early. If none of them is under the threshold, what comes later is not known,
-    and the verdict is neither a step nor that there is no error.
-    """
-    for step, score in enumerate(scores):
-        if score < threshold:
-            text = f"Step {step} scores {score:.4g}, less than {threshold}: \\boxed{{{step}}}"
-            return ModelOutput.from_content(model, text)
-    if len(scores) < steps:
-        text = f"None of the {len(scores)} recorded scores of {steps} steps is under {threshold}."
-        return unread_output(model, Unread.NOT_RECORDED, text)
-    text = f"No step scores less than {threshold}: \\boxed{{{NO_ERROR}}}"
-    return ModelOutput.from_content(model, text)
 
 
 def _choice(text: str, stop: StopReason) -> ChatCompletionChoice:

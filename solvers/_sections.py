@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from inspect_ai.model import ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from misstep.registry import ANSWER, PROBLEM, SECTIONS, find_sections_prompt
-from misstep.solvers._prompts import fill
+from misstep.registry import ANSWER, PROBLEM, SECTIONS, fill, find_sections_prompt
 
 
 def sections_prompt(problem: str, sections: Sequence[str], structured: bool = False) -> str:

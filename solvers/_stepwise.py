@@ -2,21 +2,15 @@
 
 from typing import Literal
 
-from inspect_ai.model import (
-    ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageSystem,
-    ChatMessageUser,
-    ModelOutput,
-)
+from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect
 
-from misstep.registry import NO_ERROR, Judge, UnknownNameError, find_judge
+from misstep.registry import NO_ERROR, UnknownNameError, find_judge
+from misstep.rewards import StepVerdict, conversation, read_step
 from misstep.scorers import Unread, unread_output
 from misstep.solvers._asking import ask
-from misstep.solvers._prompts import fill
-from misstep.solvers._step_verdicts import StepVerdict, read_step
+from misstep.solvers._threshold import keep_rewards
 
 Order = Literal["sequential", "parallel"]
 ORDERS: tuple[Order, ...] = ("sequential", "parallel")
@@ -56,25 +50,10 @@ def stepwise(style: str = "single_token", order: Order = "sequential") -> Solver
                 verdicts.append(await judged(len(verdicts)))
         state.store.set(STEPS, [_record(verdict) for verdict in verdicts])
         state.output = _output(state, verdicts)
+        keep_rewards(state.output, [verdict.probability for verdict in verdicts], len(steps))
         return state
 
     return solve
-
-
-def conversation(judge: Judge, problem: str, steps: list[str], step: int) -> list[ChatMessage]:
-    """What a judge is asked about a step."""
-    messages: list[ChatMessage] = []
-    if judge.system:
-        messages.append(ChatMessageSystem(content=judge.system))
-    begin = 0 if judge.next is not None else step
-    for i in range(begin, step + 1):
-        template = judge.first if i == begin else (judge.next or "")
-        previous = "\n\n".join(steps[:i]) or "(none yet)"
-        values = {"{problem}": problem, "{step}": steps[i], "{previous}": previous}
-        messages.append(ChatMessageUser(content=fill(template, values)))
-        if i < step:
-            messages.append(ChatMessageAssistant(content=judge.history or ""))
-    return messages
 
 
 def _record(verdict: StepVerdict) -> dict[str, object]:

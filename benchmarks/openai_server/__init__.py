@@ -11,7 +11,15 @@ As a process that prints its URL as the first line:
 """
 
 from benchmarks.openai_server._faults import Fault, Faults
-from benchmarks.openai_server._replies import REPLIES, critic, judge, plus_minus, short
+from benchmarks.openai_server._pooling import PoolingFunction
+from benchmarks.openai_server._replies import (
+    REPLIES,
+    critic,
+    injector,
+    judge,
+    plus_minus,
+    short,
+)
 from benchmarks.openai_server._server import OpenAIServer
 from benchmarks.openai_server._wire import ChatRequest, Reply, ReplyFunction
 
@@ -21,9 +29,11 @@ __all__ = [
     "Fault",
     "Faults",
     "OpenAIServer",
+    "PoolingFunction",
     "Reply",
     "ReplyFunction",
     "critic",
+    "injector",
     "judge",
     "plus_minus",
     "short",

@@ -1,5 +1,6 @@
 r"""Replies that are a function of the messages, the seed and the choice's index."""
 
+import json
 import re
 from hashlib import blake2b
 from random import Random
@@ -7,6 +8,9 @@ from random import Random
 from benchmarks.openai_server._wire import ChatRequest, Reply, ReplyFunction
 
 _STEP_END = re.compile(r"</[a-z_]+_\d+>")
+_TAGGED_STEP = re.compile(r"<step_(\d+)>\n(.*?)\n</step_\1>", re.DOTALL)
+_STEP_RANGE = re.compile(r"Choose one step from (\d+) to (\d+)")
+_BOX = re.compile(r"\\boxed\{([^{}]*)\}")
 _VOCABULARY = (
     "the step restates given information and this follows directly from the previous one so we "
     "check the arithmetic again carefully by expanding both sides and comparing each term which "
@@ -42,11 +46,41 @@ def judge(request: ChatRequest, choice: int) -> Reply:
     return _verdict(f"{prose}\n\nThe step is \\boxed{{{{{{}}}}}}", ("Right", "Wrong"), number)
 
 
+def injector(request: ChatRequest, choice: int) -> str:
+    """An injected error for `misstep forge build`: plain, and the same for the same solution."""
+    prompt = _text(request)
+    steps = dict(_TAGGED_STEP.findall(prompt))
+    first, last = (int(number) for number in _STEP_RANGE.findall(prompt)[0])
+    rewritten = [steps[str(index)] for index in range(first, last + 1)]
+    rewritten[0] += " What we found here holds in every other case, too."
+    box = _BOX.findall(rewritten[-1])[-1]
+    wrong = str(int(box) + 1) if box.isdigit() else f"{box} + 1"
+    # Steps that lead up to the answer state it, too.
+    rewritten[1:] = [re.sub(rf"\b{re.escape(box)}\b", wrong, step) for step in rewritten[1:]]
+    reply = {
+        "error_step": first,
+        "error_type": "invalid_generalization",
+        "rationale": "It is the first that is allowed.",
+        "rewritten_steps": rewritten,
+        "final_answer": wrong,
+        "what_changed": "A claim about all cases was added.",
+        "why_incorrect": "It was not shown.",
+        "detection_difficulty": "It is short.",
+    }
+    return json.dumps(reply)
+
+
+def _text(request: ChatRequest) -> str:
+    """The first message of the user's: what is asked, before any complaint."""
+    return next(str(m["content"]) for m in request.messages if m["role"] == "user")
+
+
 REPLIES: dict[str, ReplyFunction] = {
     "critic": critic,
     "short": short,
     "plus_minus": plus_minus,
     "judge": judge,
+    "injector": injector,
 }
 
 

@@ -16,6 +16,7 @@ from benchmarks.openai_server._http import (
     error_response,
     json_response,
 )
+from benchmarks.openai_server._pooling import POOLING, PoolingFunction, pooled
 from benchmarks.openai_server._replies import critic
 from benchmarks.openai_server._wire import (
     CHAT,
@@ -30,7 +31,7 @@ from benchmarks.openai_server._wire import (
 )
 
 _HOST = "127.0.0.1"
-_METHODS = {CHAT: "POST", TEXT: "POST", MODELS: "GET"}
+_METHODS = {CHAT: "POST", TEXT: "POST", MODELS: "GET", **dict.fromkeys(POOLING, "POST")}
 _PATIENCE = 10
 """Seconds; what is asked of the server's thread takes milliseconds."""
 
@@ -44,6 +45,7 @@ class OpenAIServer:
         latency: Milliseconds before each answer.
         max_choices: A limit to `n`, passed over in silence as some providers do; 1 ignores `n`.
         faults: Which requests fail, and how.
+        pooling: Scores an input of vLLM's pooling routes; called in the server's thread.
         record: Keep every request in `requests`.
     """
 
@@ -55,6 +57,7 @@ class OpenAIServer:
         latency: float = 0.0,
         max_choices: int | None = None,
         faults: Faults | None = None,
+        pooling: PoolingFunction | None = None,
         record: bool = True,
     ) -> None:
         self._reply = reply
@@ -62,6 +65,7 @@ class OpenAIServer:
         self._latency = latency / 1000
         self._max_choices = max_choices
         self._faults = faults or Faults()
+        self._pooling = pooling
         self._record = record
         self._fault_of_next = self._faults.in_order()
         self._arrived = self._in_flight = self._most_in_flight = 0
@@ -180,6 +184,9 @@ class OpenAIServer:
         if refusal := self._faults.refused(fault):
             return refusal
         try:
+            if request.path in POOLING:
+                answer = json_response(200, pooled(request, self._pooling))
+                return self._faults.spoilt(fault, answer)
             check(request)
             replies = self._replies(request)
         except BadRequestError as problem:

@@ -9,8 +9,8 @@ from inspect_ai.scorer import SampleScore
 
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
-from misstep.scorers import first_error_metrics, read_vote, score_votes
-from misstep.solvers._recorded import below
+from misstep.scorers import Unread, first_error_metrics, read_vote, score_votes
+from misstep.solvers._threshold import first_below
 from tests.evals.conftest import figures
 
 
@@ -60,7 +60,9 @@ def test_every_verifiers_scores_give_their_known_f1(real_data, real_rows, model)
     scores = []
     for row in recorded_rows(real_data):
         if row["model"] == model:
-            output = below(model, row["step_scores_up_to_first_error"], steps[row["id"]], 0.5)
+            known = row["step_scores_up_to_first_error"]
+            rewards = [*known, *[None] * (steps[row["id"]] - len(known))]
+            output = first_below(model, rewards, 0.5, Unread.NOT_RECORDED)
             votes = [read_vote(choice, "strict") for choice in output.choices]
             score = score_votes(votes, row["label"], steps[row["id"]])
             metadata = {"has_error": row["label"] != -1, "subset": row["config"]}

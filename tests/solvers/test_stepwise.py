@@ -8,10 +8,9 @@ from inspect_ai.model import (
 )
 
 from misstep.registry import MisstepError, UnknownNameError, find_judge
+from misstep.rewards import conversation, read_step
 from misstep.scorers import Unread
 from misstep.solvers import CriticOptions, find_critic
-from misstep.solvers._step_verdicts import read_step
-from misstep.solvers._stepwise import conversation
 
 
 def reply(text, stop_reason="stop", logprobs=None):
@@ -84,6 +83,13 @@ def test_a_judgement_that_was_cut_or_refused_is_no_verdict():
     judge = find_judge("written")
     assert read_step(reply(r"\boxed{right}", "max_tokens"), judge).right == Unread.TRUNCATED
     assert read_step(reply(r"\boxed{right}", "content_filter"), judge).right == Unread.REFUSED
+
+
+@pytest.mark.parametrize("style", ["single_token", "written", "plain"])
+def test_a_prompt_that_is_too_long_is_no_verdict(style):
+    # Providers give the error as the text.
+    refused = reply("This model's maximum context length is 8192 tokens.", "model_length")
+    assert read_step(refused, find_judge(style)).right == Unread.TRUNCATED
 
 
 def token(text, logprob, **options):

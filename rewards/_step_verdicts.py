@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inspect_ai.model import ChatCompletionChoice
 
 from misstep.registry import Judge
-from misstep.rewards import right_probability
+from misstep.rewards._verdict_logprobs import NoProbability, right_probability
 from misstep.scorers import Unread
 
 _VERDICT = re.compile(
@@ -23,6 +23,8 @@ class StepVerdict:
     right: bool | Unread
     probability: float | None = None
     """How probable the judge held the step to be right, where the provider gave logprobs."""
+    missing: NoProbability | None = None
+    """Why there is no probability of a verdict that was read."""
 
 
 def read_step(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
@@ -30,11 +32,14 @@ def read_step(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
     text = choice.message.text
     if choice.stop_reason == "content_filter":
         return StepVerdict(Unread.REFUSED)
+    if choice.stop_reason == "model_length":
+        # Where the prompt is too long, providers give the error as the text.
+        return StepVerdict(Unread.TRUNCATED)
     if not text.strip():
         return StepVerdict(Unread.EMPTY)
     if judge.reply == "token":
         right, word = text.strip().lower().startswith(tuple(judge.right)), text.strip()[:1]
-    elif choice.stop_reason in ("max_tokens", "model_length"):
+    elif choice.stop_reason == "max_tokens":
         return StepVerdict(Unread.TRUNCATED)
     else:
         found = _last_verdict(text, judge)
@@ -42,7 +47,10 @@ def read_step(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
             return StepVerdict(Unread.NO_BOX)
         right, word = found
     tokens = choice.logprobs.content if choice.logprobs else []
-    return StepVerdict(right, right_probability(tokens, word, judge.right, judge.wrong))
+    probability = right_probability(tokens, word, judge.right, judge.wrong)
+    if isinstance(probability, NoProbability):
+        return StepVerdict(right, missing=probability)
+    return StepVerdict(right, probability)
 
 
 def _last_verdict(text: str, judge: Judge) -> tuple[bool, str] | None:

@@ -1,0 +1,100 @@
+"""Building sets: cutting and filtering solutions, in bounded memory, and keeping connections busy.
+
+The memory is that of a process of its own: `python -m benchmarks.forging 100000`.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import cycle, islice
+from pathlib import Path
+
+from inspect_ai.log import read_eval_log_sample_summaries
+
+from benchmarks._measurement import TIMES, Measurement
+from benchmarks._runs import CONNECTIONS, ROOT, local_model, server_process
+from benchmarks.memory import UNITS
+from misstep.forge import Calls, Order, analyse, build_set, examine, source_rows
+from misstep.loaders import RawRow, mirror
+
+SOLUTIONS_A_SECOND = 4000
+MEGABYTES = 500
+LONGER = 1.05
+ROWS = (2_000, 100_000)
+LATENCY = 2000
+EXAMPLES = 256
+
+
+def measure() -> Iterator[Measurement]:
+    """The time of a solution, the memory of many, and the time of a build beside its calls."""
+    rows = _rows()
+    times = max(1, 600 // len(rows))
+    elapsed = min(_cpu_seconds(rows, times) for _ in range(TIMES))
+    each = 1000 * elapsed / (times * len(rows))
+    mean = sum(len(row["solution"]) for _, row in rows) / len(rows)
+    note = f"{1000 / each:,.0f} a second, {mean:,.0f} characters each"
+    yield Measurement("cut and filter a solution", each, "ms", 1000 / SOLUTIONS_A_SECOND, note)
+    few, many = (_megabytes(count) for count in ROWS)
+    note = f"{many:.0f} MB for {ROWS[1]:,} rows, {few:.0f} MB for {ROWS[0]:,}"
+    yield Measurement("memory beyond the library's", many - few, "MB", MEGABYTES, note)
+    yield _building()
+
+
+def _cpu_seconds(rows: list[RawRow], times: int) -> float:
+    """Of the processor, since the demand is by core and others may be at work."""
+    start = time.process_time()
+    for number, row in islice(cycle(rows), times * len(rows)):
+        examine(number, row)
+    return time.process_time() - start
+
+
+def _rows() -> list[RawRow]:
+    """Real rows where the offline mirror has them, else generated ones."""
+    file = mirror() / "numinamath" / "numinamath_cot.jsonl"
+    if file.is_file():
+        return list(enumerate(map(json.loads, file.open(encoding="utf-8")), 1))
+    return list(source_rows("offline", Order(num_examples=60)))
+
+
+def _megabytes(rows: int) -> float:
+    command = [sys.executable, "-m", "benchmarks.forging", str(rows)]
+    return float(subprocess.check_output(command, text=True, cwd=ROOT))
+
+
+def _building() -> Measurement:
+    order = Order(num_examples=EXAMPLES)
+    calls = Calls(max_connections=CONNECTIONS)
+    options = ("--reply", "injector", "--latency", str(LATENCY))
+    with server_process(*options) as url, tempfile.TemporaryDirectory() as folder:
+        model = local_model(url)
+
+        def build(order: Order, name: str) -> str:
+            rows = source_rows("offline", order)
+            path = Path(folder) / name
+            return build_set("offline", rows, order, model, None, path, calls, lambda _: None).log
+
+        # Once before: the first run in a process imports the client libraries.
+        build(Order(num_examples=2), "first")
+        samples = read_eval_log_sample_summaries(build(order, "measured"))
+    started = min(sample.started_at for sample in samples if sample.started_at)
+    ended = max(sample.completed_at for sample in samples if sample.completed_at)
+    taken = (datetime.fromisoformat(ended) - datetime.fromisoformat(started)).total_seconds()
+    ideal = EXAMPLES / CONNECTIONS * LATENCY / 1000
+    note = f"{taken:.1f} s for {EXAMPLES} calls of {LATENCY} ms, {CONNECTIONS} at a time"
+    return Measurement("a build beside its calls", taken / ideal, "times", LONGER, note)
+
+
+def main(count: int) -> None:
+    """Analyse so many rows, and print the peak memory of this process."""
+    rows = islice(cycle(_rows()), count)
+    analyse(((number, row) for number, (_, row) in enumerate(rows, 1)), 8)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / UNITS)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

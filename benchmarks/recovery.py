@@ -1,0 +1,79 @@
+"""Error recovery: round trips of a small run, idle connections in a long one, its own work."""
+
+import time
+from collections.abc import Iterator
+from copy import copy
+
+from inspect_ai import Task
+from inspect_ai.model import ChatMessageSystem, ChatMessageUser, Model
+from inspect_ai.scorer import includes
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import collect
+
+from benchmarks._measurement import Measurement
+from benchmarks._runs import CONNECTIONS, local_model, run, seconds, server_process
+from misstep.evals.error_recovery import error_recovery
+
+CALLS = 6
+"""Of a sample."""
+SMALL, LONG, MIDDLE = 2, 48, 20
+"""Samples of each of the five tasks: as in the variant `small`, for the long run, and between."""
+TRIPS, IDLE, BESIDE = 4, 0.1, 1.25
+TIMES = 2
+
+
+def measure() -> Iterator[Measurement]:
+    """Round trips of `small`, idle connections of a long run, and the work of a run."""
+    with server_process("--reply", "short", "--latency", "200") as url:
+        model = local_model(url)
+        # Once before: the first run in a process imports the client libraries.
+        seconds(_task(1), model)
+        small = min(seconds(_task(SMALL), model) for _ in range(TIMES))
+    note = f"{small:.2f} s; {5 * SMALL} samples of {CALLS} calls at 200 ms, two in turn"
+    yield Measurement("error recovery, small", small / 0.2, "trips", TRIPS, note)
+    with server_process("--reply", "short", "--latency", "1000") as url:
+        elapsed = seconds(_task(LONG), local_model(url))
+    calls = 5 * LONG * CALLS
+    idle = 1 - calls / (CONNECTIONS * elapsed)
+    note = f"{calls:,} calls at 1 s in {elapsed:.1f} s; {CONNECTIONS} connections"
+    yield Measurement("error recovery, idle connections", idle, "share", IDLE, note)
+    with server_process("--reply", "short") as url:
+        model = local_model(url)
+        bare = Task(dataset=_task(MIDDLE).dataset, solver=bare_calls(), scorer=includes())
+        ours = min(_work(_task(MIDDLE), model) for _ in range(TIMES))
+        theirs = min(_work(bare, model) for _ in range(TIMES))
+    each = 1000 / (5 * MIDDLE * CALLS)
+    note = f"{each * ours:.1f} ms of processor time a call, bare calls {each * theirs:.1f} ms"
+    yield Measurement("error recovery beside bare calls", ours / theirs, "times", BESIDE, note)
+
+
+def _task(per_task: int) -> Task:
+    return error_recovery(source="generated", per_task=per_task)
+
+
+def _work(task: Task, model: Model) -> float:
+    """The processor's seconds of a run: what else the machine does takes no part in them."""
+    start = time.process_time()
+    run(task, model)
+    return time.process_time() - start
+
+
+@solver
+def bare_calls() -> Solver:
+    """As many calls as error recovery makes, and nothing else."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        async def twice(number: int) -> TaskState:
+            own = copy(state)
+            own.messages = [
+                ChatMessageSystem(content="Solve the problem."),
+                ChatMessageUser(content=f"{number}: {state.input_text}"),
+            ]
+            own = await generate(own)
+            own.messages.append(ChatMessageUser(content="And the answer?"))
+            return await generate(own)
+
+        state.output = (await collect(*(twice(number) for number in range(3))))[-1].output
+        return state
+
+    return solve

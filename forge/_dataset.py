@@ -1,0 +1,42 @@
+"""Built examples as samples for critics."""
+
+from inspect_ai.dataset import MemoryDataset, Sample
+
+from misstep.forge._offline import sample_examples
+from misstep.generator import third_of
+from misstep.loaders import check_rows, first_error_dataset, sample_of
+from misstep.registry import NO_ERROR
+
+SAMPLE = "sample"
+"""The source that comes along: 48 solutions with an error made by rule, and 16 without one."""
+
+_NOT_NEEDED = ("original_steps", "rationale", "what_changed", "detection_difficulty", "checks")
+"""Left out of the log, which would be twice as large with them."""
+
+
+def adversarial_dataset(source: str, subset: str | None = None) -> MemoryDataset:
+    """Load built examples: the problem as input, the label as target, the steps as metadata.
+
+    Args:
+        source: A file that `misstep forge build` wrote, or `sample`.
+        subset: Only the rows of this subset.
+
+    Raises:
+        DataError: Rows that are missing or malformed.
+    """
+    if source == SAMPLE:
+        rows, _ = check_rows(enumerate((one.row() for one in sample_examples()), 1))
+        samples = [sample_of(row) for row in rows]
+    else:
+        samples = list(first_error_dataset(source, subset))
+    for sample in samples:
+        _tell_position(sample)
+    return MemoryDataset(samples, name=f"adversarial-{SAMPLE}" if source == SAMPLE else source)
+
+
+def _tell_position(sample: Sample) -> None:
+    about = sample.metadata or {}
+    label, steps = about["label"], about["steps"]
+    third = None if label == NO_ERROR else third_of(label, len(steps))
+    kept = {name: value for name, value in about.items() if name not in _NOT_NEEDED}
+    sample.metadata = {**kept, "position_third": third}

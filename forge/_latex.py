@@ -1,0 +1,110 @@
+"""What LaTeX keeps together, and whether it is whole."""
+
+import re
+from collections.abc import Iterator
+
+Span = tuple[int, int]
+
+_OPENING = re.compile(r"\\(?:\\|\$|\[|begin\s*\{(\w+\*?)\})|\$\$|```|\[asy\]")
+_CLOSING = {"\\[": "\\]", "$$": "$$", "```": "```", "[asy]": "[/asy]"}
+_INLINE = re.compile(
+    r"\\\((?:[^\\]|\\[^()])*+\\\)|(?<![\\$])\$(?:[^$\\\n]|\\.|\n(?!\s*\n))++\$", re.DOTALL
+)
+
+
+def display_spans(text: str) -> list[Span]:
+    """Where display formulas, environments and code blocks stand; one that never closes is none.
+
+    Every part of the text is gone over a fixed number of times, whatever stands in it.
+    """
+    spans: list[Span] = []
+    never: set[str] = set()
+    place = 0
+    while found := _OPENING.search(text, place):
+        place = found.end()
+        name = found[1]
+        closing = f"\\end{{{name}}}" if name else _CLOSING.get(found.group())
+        if closing is None or closing in never:
+            continue
+        end = _end(text, place, closing, name)
+        if end is None:
+            # There is none further on either: not looked for again.
+            never.add(closing)
+        else:
+            spans.append((found.start(), end))
+            place = end
+    return spans
+
+
+def _end(text: str, place: int, closing: str, name: str | None) -> int | None:
+    """Behind the mark that closes; of environments in one another, behind the outermost."""
+    depth, end = 1, None
+    while depth and (start := text.find(closing, place)) >= 0:
+        if text[start - 1] == "\\" and _escaped(text, start):
+            place = start + 1
+            continue
+        if name:
+            depth += text.count(f"\\begin{{{name}}}", place, start)
+        depth -= 1
+        place = end = start + len(closing)
+    return end
+
+
+def _escaped(text: str, place: int) -> bool:
+    """Whether the backslash at a place belongs to a line break before it."""
+    before = text[max(0, place - 8) : place]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
+
+
+def inline_spans(text: str) -> Iterator[Span]:
+    """Where formulas stand inside a line of text."""
+    if "\\)" in text or "$" in text:
+        for found in _INLINE.finditer(text):
+            yield found.span()
+
+
+_PAIRS = (("\\[", "\\]"), ("\\(", "\\)"))
+_SIDE = re.compile(r"\\(left|right)(?![a-z])")
+_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{(\w+\*?)\}")
+_DOUBLED = re.compile(
+    r"\\\\(?:d?frac|boxed|sqrt|times|cdot|left|right|text|mathbb|sum|int|leq?|geq?|neq?|angle|"
+    r"triangle|pi|alpha|beta|theta|implies|quad|circ|in|infty|begin|end|ln|log|sin|cos|tan)\b"
+    r"|\\\\[()\]]"
+)
+
+
+def broken_latex(text: str) -> str | None:
+    """What does not close in a text, or None where all of it does."""
+    opened = text.count("{") - _commands(text, "\\{")
+    closed = text.count("}") - _commands(text, "\\}")
+    if opened != closed:
+        return f"{opened} opening and {closed} closing braces"
+    for opening, closing in _PAIRS:
+        if _commands(text, opening) != _commands(text, closing):
+            return f"{opening} and {closing} do not pair"
+    if "$" in text and (text.count("$") - _commands(text, "\\$")) % 2:
+        return "an odd number of $"
+    # Counted first, since almost always they pair, arrows and all.
+    if text.count("\\left") != text.count("\\right"):
+        sides = _SIDE.findall(text)
+        if 2 * sides.count("left") != len(sides):
+            return "\\left and \\right do not pair"
+    if "\\begin" in text or "\\end" in text:
+        ends = _ENVIRONMENT.findall(text)
+        begun = sorted(name for kind, name in ends if kind == "begin")
+        if begun != sorted(name for kind, name in ends if kind == "end"):
+            return "\\begin and \\end do not pair"
+    return None
+
+
+def _commands(text: str, command: str) -> int:
+    r"""How often a command of one sign stands in a text; two backslashes are a line break."""
+    count = text.count(command)
+    if count and "\\\\" in text:
+        count -= text.count(f"\\{command}") - text.count(f"\\\\{command}")
+    return count
+
+
+def doubled_escapes(text: str) -> list[str]:
+    r"""Commands with one backslash too many, as `\\frac`: the trace of a text escaped twice."""
+    return [found.group() for found in _DOUBLED.finditer(text)] if "\\\\" in text else []

@@ -1,0 +1,69 @@
+"""The provider `offline/rules`: the offline injector in the place of a model."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelOutput, ModelUsage
+from inspect_ai.tool import ToolChoice, ToolInfo
+
+from misstep.forge._offline import OFFLINE, known_solution
+from misstep.registry import ModelError
+
+_ABOUT: ContextVar[str] = ContextVar("about", default="")
+
+
+@contextmanager
+def asking_about(sample: str) -> Iterator[None]:
+    """Say which sample the calls inside the `with` are about; other providers never see it."""
+    before = _ABOUT.set(sample)
+    try:
+        yield
+    finally:
+        _ABOUT.reset(before)
+
+
+class OfflineAPI(ModelAPI):
+    """No model: rules, which know the solutions of the source `offline` alone."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - the signature of every provider
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, [], config)
+
+    async def generate(
+        self,
+        input: list[ChatMessage],
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> ModelOutput:
+        """The injected error of the sample that is asked about.
+
+        Raises:
+            ModelError: It is not a solution that the rules know.
+        """
+        found = known_solution(_ABOUT.get())
+        if found is None:
+            raise ModelError(
+                f"The offline injector knows no solution {_ABOUT.get()!r}: it goes with "
+                f"--source {OFFLINE}. For other sources name a model: --model openai/gpt-4o"
+            )
+        reply = {
+            "error_step": found.label,
+            "error_type": found.error_type,
+            "rationale": "Chosen by rule: this step decides what the later ones compute.",
+            "rewritten_steps": found.rewritten,
+            "final_answer": found.final_answer,
+            "what_changed": "The reasoning of this step; later ones are computed from it.",
+            "why_incorrect": found.flaw,
+            "detection_difficulty": "The arithmetic of every step holds.",
+        }
+        output = ModelOutput.from_content(f"{OFFLINE}/{self.model_name}", json.dumps(reply))
+        output.usage = ModelUsage()
+        return output

@@ -1,0 +1,24 @@
+"""What providers do with a trailing assistant message: `providers.yaml`."""
+
+from typing import Any
+
+from pydantic import Field
+
+from misstep.registry._read import Fact, read_facts
+
+
+class Provider(Fact):
+    """A provider of models, as Inspect names it."""
+
+    continues: bool = False
+    """Whether it carries a trailing assistant message on."""
+    continue_with: dict[str, Any] = Field(default_factory=dict)
+    """What makes it do so where it does not by itself."""
+    new_turn_with: dict[str, Any] | None = None
+    """What makes it begin a new message where it does not by itself; None where nothing does."""
+
+
+def find_provider(name: str) -> Provider:
+    """The provider of that name; one that is not listed begins a new message."""
+    known: dict[str, Provider] = read_facts("providers.yaml", Provider)
+    return known.get(name, Provider())

@@ -1,0 +1,93 @@
+import json
+
+import pytest
+from inspect_ai import eval as run_task
+from inspect_ai.util import registry_create
+
+import misstep.registry.entry_point  # noqa: F401
+from misstep.evals.adversarial_numinamath import adversarial_numinamath
+from misstep.forge import sample_examples
+from misstep.registry import evals, find_domain, taxonomy
+from misstep.solvers import critique_prompt
+from tests.evals.conftest import figures
+
+SAMPLE = {one.problem: one for one in sample_examples()}
+
+
+def example_of(request):
+    return next(one for problem, one in SAMPLE.items() if problem in request.text)
+
+
+def half_right(request, choice):
+    """Finds errors of four types, flags the step before those of two, and passes all others."""
+    one = example_of(request)
+    kinds = list(taxonomy())
+    if one.error_type in kinds[:4]:
+        verdict = one.label
+    elif one.error_type in kinds[4:6]:
+        verdict = one.label - 1
+    else:
+        verdict = -1
+    return f"\\boxed{{{verdict}}}"
+
+
+def test_critics_are_scored_by_type_and_position(serve):
+    log, server = serve(adversarial_numinamath(), half_right)
+    assert log.status == "success"
+    found = figures(log, "detections")
+    kinds = list(taxonomy())
+    assert (found["total"], found["errors"]) == (64, 48)
+    assert found["correct_detections"] == 24
+    assert found["false_positives"] == 12
+    assert found["missed_errors"] == 12
+    assert found["passed_untouched"] == 16
+    assert found["first_error_accuracy"] == 0.5
+    assert found["late_first_error_accuracy"] == 0.5
+    assert [found[f"{kind}_first_error_accuracy"] for kind in kinds] == [1] * 4 + [0] * 4
+    strict = figures(log)
+    assert (strict["error_accuracy"], strict["correct_accuracy"]) == (0.5, 1)
+    assert log.eval.task == "misstep/adversarial_numinamath"
+    assert "original_steps" not in log.samples[0].metadata
+    # Nothing about the error reaches the critic.
+    assert not any(kind in request.text for request in server.requests for kind in kinds)
+
+
+def test_votes_and_steps_judge_too(serve):
+    log, _ = serve(adversarial_numinamath(votes=3), half_right, limit=6)
+    assert figures(log, "detections")["total"] == 6
+    assert len(log.samples[0].scores["first_error"].metadata["voting"]["votes"]) == 3
+    log, _ = serve(adversarial_numinamath(critic="stepwise"), lambda *_: "+", limit=6)
+    assert figures(log, "detections")["missed_errors"] == 6
+
+
+def test_a_critic_that_always_cries_error_does_not_win(tmp_path):
+    [log] = run_task(
+        adversarial_numinamath(critic="last_step"),
+        model="mockllm/model",
+        log_dir=str(tmp_path),
+        display="none",
+        log_realtime=False,
+    )
+    assert figures(log, "detections")["false_positives"] == 16
+    assert figures(log)["correct_accuracy"] == 0
+
+
+def test_a_built_file_is_read(tmp_path):
+    path = tmp_path / "built.jsonl"
+    rows = [one.row() for one in sample_examples(wrong=4, untouched=2)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    dataset = adversarial_numinamath(source=str(path)).dataset
+    assert [int(sample.target) for sample in dataset] == [row["label"] for row in rows]
+    assert dataset[0].metadata["error_type"] == "invalid_generalization"
+    assert dataset[0].metadata["position_third"] == "late"
+
+
+def test_variants_are_what_they_say():
+    entry = evals()["adversarial_numinamath"]
+    sizes = {"sample": entry.variants["sample"].size, "maj8": entry.variants["maj8"].size}
+    for name, size in sizes.items():
+        dataset = registry_create("task", f"misstep/adversarial_numinamath.{name}").dataset
+        assert len(dataset) == size.samples == entry.size.samples
+    domain = find_domain("mathematics")
+    prompts = [critique_prompt(domain, str(s.input), s.metadata["steps"]) for s in dataset]
+    assert sum(map(len, prompts)) / 3 == pytest.approx(entry.size.prompt_tokens, rel=0.05)

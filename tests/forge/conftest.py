@@ -1,0 +1,49 @@
+import pytest
+from inspect_ai.model import get_model
+
+from benchmarks.openai_server import OpenAIServer
+from misstep.forge import Calls, Order, build_set, source_rows
+
+
+@pytest.fixture
+def forged(tmp_path):
+    """Build a set against a real server on this machine; gives the build and the server."""
+
+    def run(
+        reply,
+        folder=None,
+        source="offline",
+        review=None,
+        faults=None,
+        watcher=lambda _: None,
+        port=0,
+        **settings,
+    ):
+        order = Order(
+            **{"num_examples": 6, "max_attempts": 1, "reviewed": bool(review), **settings}
+        )
+
+        def either(request, choice):
+            reviewing = "Modified solution" in request.text and review is not None
+            return (review if reviewing else reply)(request, choice)
+
+        with OpenAIServer(either, faults=faults, port=port) as server:
+            models = [
+                get_model(
+                    f"openai-api/local/{name}", base_url=server.url, api_key="x", memoize=False
+                )
+                for name in ("injector", "reviewer")
+            ]
+            built = build_set(
+                source,
+                source_rows(source, order),
+                order,
+                models[0],
+                models[1] if review else None,
+                folder or tmp_path / "built",
+                Calls(max_connections=8, max_retries=0),
+                watcher,
+            )
+            return built, server
+
+    return run

@@ -1,0 +1,280 @@
+"""Building a set: every bad reply has its name, what was answered is not asked again."""
+
+import errno
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.openai_server import Fault, Faults, OpenAIServer, injector
+from misstep.cli._main import cli
+from misstep.forge import audit, push_to_hub
+from misstep.forge._offline import offline_solution
+from misstep.registry import MisstepError
+
+MISSTEP = str(Path(sys.executable).parent / "misstep")
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def spoiling(spoil):
+    """An injector whose reply is spoilt before it is sent."""
+
+    def reply(request, choice):
+        good = json.loads(injector(request, choice))
+        spoilt = spoil(good)
+        return spoilt if isinstance(spoilt, str) else json.dumps(spoilt)
+
+    return reply
+
+
+def last_step(content, text):
+    return {**content, "rewritten_steps": [*content["rewritten_steps"][:-1], text]}
+
+
+def first_step(content, text):
+    return {**content, "rewritten_steps": [text, *content["rewritten_steps"][1:]]}
+
+
+def right_answer(content):
+    number = str(int(content["final_answer"]) - 1)
+    said = last_step(content, f"The value is $\\boxed{{\\frac{{{2 * int(number)}}}{{2}}}}$.")
+    return {**said, "final_answer": f"\\frac{{{2 * int(number)}}}{{2}}"}
+
+
+BAD = {
+    "reply: not_json": lambda c: "I would rather talk about it.",
+    "reply: missing_field": lambda c: {k: v for k, v in c.items() if k != "rewritten_steps"},
+    "reply: malformed_field": lambda c: {**c, "error_step": "late"},
+    "error_in_last_quarter: step_out_of_range": lambda c: {**c, "error_step": 99},
+    "error_in_last_quarter: too_early": lambda c: {**c, "error_step": 1},
+    "logical_error_type: unknown_type": lambda c: {**c, "error_type": "typo"},
+    "different_final_answer: other_spelling": right_answer,
+    "different_final_answer: not_stated": lambda c: {**c, "final_answer": "77777"},
+    "steps_follow_error: missing_steps": lambda c: {
+        **c,
+        "rewritten_steps": c["rewritten_steps"][-1:],
+    },
+    "maintains_plausibility: gives_itself_away": lambda c: first_step(
+        c, c["rewritten_steps"][0] + " This is erroneous."
+    ),
+    "maintains_plausibility: doubled_escapes": lambda c: first_step(
+        c, c["rewritten_steps"][0] + " So $\\\\frac{1}{2}$."
+    ),
+    "maintains_plausibility: broken_latex": lambda c: first_step(
+        c, c["rewritten_steps"][0] + " So $\\frac{1}{2."
+    ),
+}
+
+
+def test_every_bad_reply_is_rejected_by_name(forged, tmp_path):
+    names = list(BAD)
+    told = {}
+
+    def reply(request, choice):
+        problem = request.text
+        name = told.setdefault(problem, names[len(told)] if len(told) < len(names) else "")
+        return spoiling(BAD[name])(request, choice) if name else injector(request, choice)
+
+    results = []
+    built, server = forged(reply, num_examples=len(BAD) + 2, watcher=results.append)
+    assert len(server.requests) == len(BAD) + 2
+    assert set(names) <= set(built.rejects)
+    assert len(built.examples) == 2
+    assert len(results) == len(BAD) + 2
+    assert sum(result.spent.input_tokens for result in results) > 1000
+    rejected = lines(built.folder / "rejects.jsonl")
+    assert [row["id"] for row in rejected] == sorted(row["id"] for row in rejected)
+    assert {f"{x['stage']}: {x['reason']}" for row in rejected for x in row["rejects"]} == set(
+        built.rejects
+    )
+    assert all(x["detail"] for row in rejected for x in row["rejects"])
+
+
+def test_the_validators_complaint_goes_back_until_it_is_put_right(forged):
+    def reply(request, choice):
+        complaints = sum(m["role"] == "user" for m in request.messages) - 1
+        spoil = (BAD["reply: not_json"], BAD["maintains_plausibility: gives_itself_away"])
+        return (
+            spoiling(spoil[complaints])(request, choice)
+            if complaints < 2
+            else injector(request, choice)
+        )
+
+    built, server = forged(reply, num_examples=2, max_attempts=3)
+    assert len(built.examples) == 2
+    assert len(server.requests) == 6
+    texts = [r.messages[-1]["content"] for r in server.requests]
+    assert sum("the reply is not JSON" in text for text in texts) == 2
+    assert sum("erroneous" in text for text in texts) == 2
+    assert {r.seed for r in server.requests} == {42, 43, 44}
+    assert all(r.body["response_format"]["type"] == "json_schema" for r in server.requests)
+    assert all(r.body["temperature"] == 0.7 for r in server.requests)
+
+
+def test_the_same_call_goes_on_and_asks_nothing_again(forged, monkeypatch):
+    port = free_port()
+    settings = {"num_examples": 8, "injection_rate": 0.75, "port": port}
+    replace = os.replace
+
+    def full(source, target):
+        if str(target).endswith("adversarial.parquet"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(MisstepError, match=r"No space left.*answers are kept"):
+        forged(injector, **settings)
+    monkeypatch.undo()
+    built, server = forged(injector, **settings)
+    assert server.requests == []
+    assert len(built.examples) == 8
+    before = (built.folder / "adversarial.jsonl").read_bytes()
+    again, server = forged(injector, **settings)
+    assert server.requests == []
+    assert (again.folder / "adversarial.jsonl").read_bytes() == before
+    with pytest.raises(MisstepError, match=r"other settings \(seed=42\)"):
+        forged(injector, seed=7, **settings)
+
+
+def test_what_is_written_is_whole_ordered_and_loadable(forged, tmp_path):
+    import datasets
+
+    built, _ = forged(injector, num_examples=8, injection_rate=0.5)
+    rows = lines(built.folder / "adversarial.jsonl")
+    assert [row["id"] for row in rows] == sorted(row["id"] for row in rows)
+    assert sorted(row["label"] == -1 for row in rows) == [False] * 4 + [True] * 4
+    for row in rows:
+        assert row["steps"][: max(0, row["label"])] == row["original_steps"][: max(0, row["label"])]
+        assert row["final_answer_correct"] == (row["label"] == -1)
+    for form, name in (("json", "adversarial.jsonl"), ("parquet", "adversarial.parquet")):
+        loaded = datasets.load_dataset(
+            form, data_files=str(built.folder / name), split="train", cache_dir=str(tmp_path / "hf")
+        )
+        assert [dict(row) for row in loaded] == rows
+    whole = datasets.load_dataset(str(built.folder), split="test", cache_dir=str(tmp_path / "hf"))
+    assert len(whole) == 8
+    assert audit(str(built.folder / "adversarial.parquet")).passed
+
+
+def test_a_reviewer_has_the_last_word(forged):
+    def review(request, choice):
+        step = int(request.text.partition("claimed that step ")[2].split()[0])
+        denied = "offline-42-00001" in seen and not seen.clear()
+        found = {"first_wrong_step": step - 1 if denied else step, "confirmed": not denied}
+        return json.dumps({**found, "reason": "because"})
+
+    seen = {"offline-42-00001"}
+    built, server = forged(injector, review=review, num_examples=3)
+    assert dict(built.rejects) == {"confirmed: not_confirmed": 1}
+    assert all("confirmed" in one.checks for one in built.examples)
+    assert len(server.requests) == 6
+
+
+def test_failed_calls_are_rejects_that_the_next_go_makes_again(forged):
+    port = free_port()
+    faults = Faults(script=[Fault.MALFORMED_JSON, Fault.REFUSAL, Fault.TRUNCATED])
+    built, _ = forged(injector, num_examples=5, faults=faults, port=port)
+    assert len(built.examples) == 2
+    assert set(built.rejects) == {
+        "call: JSONDecodeError",
+        "reply: refused",
+        "reply: truncated",
+    }
+    built, server = forged(injector, num_examples=5, port=port)
+    # A reply that was cut off is an answer; a refusal is not kept, and a failed call is none.
+    assert len(server.requests) == 2
+    assert dict(built.rejects) == {"reply: truncated": 1}
+
+
+def test_types_are_drawn_by_weight_or_left_to_the_injector(forged):
+    mix = {"invalid_generalization": 1.0, "circular_reasoning": 0.0}
+    _, server = forged(injector, num_examples=2, error_types=mix)
+    assert all("circular_reasoning" not in request.text for request in server.requests)
+    with pytest.raises(MisstepError, match="Did you mean 'circular_reasoning'"):
+        forged(injector, error_types={"circular_reason": 1.0})
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_any_call(forged, tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    called = []
+    with pytest.raises(MisstepError, match=r"cannot be written.*-o DIR"):
+        forged(lambda *_: called.append(1), folder=tmp_path / "file" / "built")
+    assert called == []
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["forge", "build", *arguments], terminal_width=200)
+
+
+def test_the_command_builds_offline_and_counts(tmp_path):
+    folder = tmp_path / "built"
+    options = ["--source", "offline", "--model", "offline/rules", "--num-examples", "16"]
+    done = run(*options, "--injection-rate", "0.5", "-o", str(folder))
+    assert done.exit_code == 0, done.output
+    assert "16 of 16: 16 accepted, 0 rejected; 8 calls" in " ".join(done.output.split())
+    assert "rules, no model" in (folder / "README.md").read_text(encoding="utf-8")
+    assert audit(str(folder / "adversarial.jsonl")).passed
+
+
+def test_the_offline_injector_knows_its_own_solutions_only(tmp_path):
+    path = tmp_path / "own.jsonl"
+    row = {**offline_solution(1, 0).row(), "id": "mine"}
+    path.write_text(json.dumps(row), encoding="utf-8")
+    done = run("--source", str(path), "--model", "offline/rules", "-o", str(tmp_path / "built"))
+    assert done.exit_code == 1
+    assert "it goes with --source offline" in str(done.exception)
+
+
+def test_pushing_without_a_hub_is_one_message(tmp_path):
+    with pytest.raises(MisstepError, match="not a finished build"):
+        push_to_hub(tmp_path, "me/set")
+    for name in ("adversarial.jsonl", "adversarial.parquet", "README.md"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    with pytest.raises(MisstepError, match="the hub did not take it"):
+        push_to_hub(tmp_path, "no such name")
+
+
+def test_killed_and_taken_up_again_it_ends_with_the_same_file(forged, tmp_path):
+    rates = {Fault.SERVER_ERROR: 0.1, Fault.MALFORMED_JSON: 0.05}
+    undisturbed, _ = forged(injector, num_examples=24, max_attempts=5)
+    with OpenAIServer(injector, latency=300, faults=Faults(rates, seed=1)) as server:
+        folder = tmp_path / "killed"
+        options = ["--source", "offline", "--num-examples", "24", "--max-attempts", "5"]
+        options += ["--model", "openai-api/local/injector", "--model-base-url", server.url]
+        command = [MISSTEP, "forge", "build", *options, "-o", str(folder), "--max-connections", "4"]
+        environment = {**os.environ, "LOCAL_API_KEY": "x"}
+        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as building:
+            while building.poll() is None and len(kept(folder)) < 8:
+                time.sleep(0.02)
+            building.send_signal(signal.SIGKILL)
+        assert building.returncode == -signal.SIGKILL
+        answered, asked = len(kept(folder)), len(server.requests)
+        assert not (folder / "adversarial.jsonl").exists()
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        faults = Faults(rates, seed=1).in_order()
+        met = [next(faults) is not None for _ in server.requests]
+        assert len(server.requests) - asked == 24 - answered + sum(met[asked:])
+    for name in ("adversarial.jsonl", "adversarial.parquet"):
+        assert (folder / name).read_bytes() == (undisturbed.folder / name).read_bytes()
+
+
+def kept(folder):
+    """The answers that are kept and whole."""
+    return [path for path in folder.glob("answers/**/*") if path.is_file() and path.stat().st_size]

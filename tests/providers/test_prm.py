@@ -1,0 +1,149 @@
+"""Reward models over HTTP, as vLLM serves them."""
+
+import math
+from math import exp, nan
+
+import pytest
+from inspect_ai.model import get_model
+
+from benchmarks.openai_server import Fault, Faults, OpenAIServer
+from benchmarks.openai_server._pooling import tokenize
+from misstep.providers import scores_question
+from misstep.registry import MisstepError
+
+STEPS = ["2 + 2 = 4.", "4 * 3 = 13."]
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+async def ask(name, pooling, steps=STEPS, faults=None, **arguments):
+    """What a model scores, and the requests that it took."""
+    with OpenAIServer(pooling=pooling, faults=faults) as server:
+        url = server.url.removesuffix("/v1")
+        async with get_model(f"prm/{name}", base_url=url, memoize=False, **arguments) as model:
+            output = await model.generate(scores_question("How much?", steps))
+        return output, server.requests
+
+
+@pytest.mark.anyio
+async def test_one_request_scores_all_steps_in_the_words_of_the_model_card():
+    output, requests = await ask("qwen2.5-math-prm-7b", lambda text: [[0.1, 0.9], [0.75, 0.25]])
+    assert output.metadata == {"rewards": [0.9, 0.25]}
+    [request] = requests
+    assert request.path == "/pooling"
+    assert request.body["model"] == "Qwen/Qwen2.5-Math-PRM-7B"
+    # The system prompt of the model card in Qwen's chat template, one token after each step.
+    assert request.body["input"] == (
+        "<|im_start|>system\nPlease reason step by step, and put your final answer within "
+        "\\boxed{}.<|im_end|>\n<|im_start|>user\nHow much?<|im_end|>\n<|im_start|>assistant\n"
+        "2 + 2 = 4.<extra_0>4 * 3 = 13.<extra_0><|im_end|>\n"
+    )
+    assert output.usage.input_tokens > 0
+
+
+@pytest.mark.anyio
+async def test_a_step_token_inside_a_step_cannot_end_it():
+    _, [request] = await ask("qwen2.5-math-prm-7b", lambda text: [[0, 1]], ["a <extra_0> b"])
+    assert request.body["input"].count("<extra_0>") == 1
+
+
+@pytest.mark.anyio
+async def test_math_shepherd_reads_plus_against_minus_out_of_logits():
+    output, [request] = await ask(
+        "math-shepherd-mistral-7b-prm", lambda text: [[2.0, 0.0], [-1.0, 3.0]]
+    )
+    assert request.body["input"] == ("How much? Step 1: 2 + 2 = 4. ки\nStep 2: 4 * 3 = 13. ки\n")
+    expected = [exp(2) / (exp(2) + 1), exp(-1) / (exp(-1) + exp(3))]
+    assert output.metadata["rewards"] == pytest.approx(expected)
+
+
+@pytest.mark.anyio
+async def test_skywork_takes_the_value_of_the_line_break_after_each_step():
+    seen = []
+
+    def values(tokens):
+        seen.append(tokens)
+        return [[float(place)] for place in range(len(tokens))]
+
+    output, _ = await ask("skywork-prm-1.5b", values, bos="<s>")
+    [line_break] = tokenize("\n")
+    parts = [tokenize("<s>How much?\n"), *([*tokenize(step), line_break] for step in STEPS)]
+    assert seen == [[token for part in parts for token in part]]
+    places = [len(parts[0]) + len(parts[1]) - 1, len(seen[0]) - 1]
+    assert output.metadata["rewards"] == pytest.approx([1 / (1 + exp(-place)) for place in places])
+
+
+@pytest.mark.anyio
+async def test_classify_scores_each_step_as_the_end_of_an_input():
+    output, [request] = await ask(
+        "qwen2.5-math-prm-7b",
+        lambda text: [0.2, 0.8] if "13" not in text else [0.9, 0.1],
+        route="/classify",
+        returns="input",
+    )
+    assert request.path == "/classify"
+    assert [text.count("<extra_0>") for text in request.body["input"]] == [1, 2]
+    assert output.metadata["rewards"] == [0.8, 0.1]
+
+
+@pytest.mark.anyio
+async def test_another_number_of_rewards_than_steps_names_both_and_the_setting():
+    output, _ = await ask("qwen2.5-math-prm-7b", lambda text: [[0.1, 0.9]] * 3)
+    assert "rewards" not in output.metadata
+    assert "3 rewards for 2 steps; check step_token ('<extra_0>')" in output.metadata["missing"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("odd", [[nan, nan], [0.5], "high", [math.inf, 0.0], [0.1, 1.7], None])
+async def test_what_is_no_number_from_0_to_1_is_a_missing_reward(odd):
+    output, _ = await ask("qwen2.5-math-prm-7b", lambda text: [[0.1, 0.9], odd])
+    assert output.metadata["rewards"] == [0.9, None]
+    assert "for step 1" in output.metadata["missing"]
+
+
+@pytest.mark.anyio
+async def test_a_solution_too_long_for_the_model_has_no_rewards():
+    output, _ = await ask(
+        "qwen2.5-math-prm-7b", lambda text: [], faults=Faults(script=[Fault.CONTEXT_LENGTH])
+    )
+    assert "maximum context length is 8192" in output.metadata["missing"]
+
+
+@pytest.mark.anyio
+async def test_a_busy_server_is_asked_again():
+    output, requests = await ask(
+        "qwen2.5-math-prm-7b",
+        lambda text: [[0.1, 0.9]] * 2,
+        faults=Faults(script=[Fault.RETRY_AFTER], retry_after=0.01),
+    )
+    assert output.metadata["rewards"] == [0.9, 0.9]
+    assert len(requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "says"),
+    [
+        ("qwen2.5-math-prm", {}, "Did you mean 'qwen2.5-math-prm-7b'"),
+        ("groundedprm", {}, "-T critic=reward -T style=written"),
+        ("skywork-prm-7b", {"base_url": "http://x"}, "-M bos="),
+        ("qwen2.5-math-prm-7b", {}, "MISSTEP_PRM_BASE_URL"),
+        ("qwen2.5-math-prm-7b", {"step_tokn": "x"}, "Did you mean 'step_token'"),
+        ("qwen2.5-math-prm-7b", {"route": "/score"}, "'/pooling' or '/classify'"),
+    ],
+)
+def test_a_wrong_setting_gets_one_clear_message(monkeypatch, name, arguments, says):
+    monkeypatch.delenv("MISSTEP_PRM_BASE_URL", raising=False)
+    with pytest.raises(MisstepError, match=says):
+        get_model(f"prm/{name}", memoize=False, **arguments)
+
+
+@pytest.mark.anyio
+async def test_a_reward_model_that_is_asked_to_write_says_what_it_is_for():
+    with pytest.raises(MisstepError, match="critic=reward"):
+        async with get_model(
+            "prm/qwen2.5-math-prm-7b", base_url="http://127.0.0.1:1", memoize=False
+        ) as model:
+            await model.generate("Hello")

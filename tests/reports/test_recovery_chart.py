@@ -1,0 +1,76 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+from inspect_ai import eval as run_task
+from inspect_ai.model import get_model
+from statsmodels.stats.proportion import proportion_confint
+
+from benchmarks.openai_server import OpenAIServer
+from misstep.cli._main import cli
+from misstep.evals.error_recovery import error_recovery
+from misstep.registry import MisstepError
+from misstep.reports import recovery_chart, recovery_rates, save_chart
+from tests.recovery_model import knows, student
+
+NAMES = {
+    "NR": "NR: from nothing",
+    "CR": "CR: after correct steps",
+    "IR": "IR: after a wrong step",
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    task = error_recovery(source="generated", per_task=4)
+    with OpenAIServer(student(task.dataset)) as server:
+        model = get_model("openai-api/local/s", base_url=server.url, api_key="x", memoize=False)
+        [log] = run_task(
+            task,
+            model=model,
+            log_dir=str(tmp_path_factory.mktemp("logs")),
+            display="none",
+            log_realtime=False,
+        )
+    return list(task.dataset), log.location
+
+
+def test_rates_and_intervals_are_those_of_the_samples(run):
+    samples, log = run
+    rates = recovery_rates([log])
+    assert len(rates) == 15
+    for rate in rates:
+        [short] = [key for key, name in NAMES.items() if name == rate.variation]
+        task = rate.part.lower().replace(" ", "_")
+        hits = sum(knows(s, short) for s in samples if s.metadata["task"] == task)
+        assert rate.rate == hits / 4
+        ends = proportion_confint(hits, 4, method="wilson")
+        assert (rate.lower, rate.upper) == pytest.approx(ends, abs=1e-9)
+    assert [rate.part for rate in recovery_rates([log], by="steps")] == ["1-6"] * 3
+
+
+def test_two_logs_are_two_rows(run):
+    _, log = run
+    rates = recovery_rates([log, log], lenient=True)
+    assert len(rates) == 30
+    assert len({rate.run for rate in rates}) == 2
+
+
+def test_the_chart_holds_every_rate_and_is_drawn(run, tmp_path):
+    _, log = run
+    chart = recovery_chart(recovery_rates([log]))
+    save_chart(chart, tmp_path / "rates.json")
+    described = json.loads((tmp_path / "rates.json").read_text())
+    assert len(described["data"]["values"]) == 15
+    done = CliRunner().invoke(
+        cli, ["plot", "recovery", log, "-o", str(tmp_path / "rates.svg"), "--by", "position"]
+    )
+    assert done.exit_code == 0, done.output
+    drawn = (tmp_path / "rates.svg").read_text(encoding="utf-8")
+    assert "IR: after a wrong step" in drawn
+    assert "Early" in drawn
+
+
+def test_what_is_not_a_log_of_error_recovery_is_refused(tmp_path):
+    with pytest.raises(MisstepError, match="not a log of Inspect"):
+        recovery_rates([str(tmp_path / "none.eval")])

@@ -1,0 +1,82 @@
+import pytest
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput, get_model
+
+from misstep.registry import MisstepError
+from misstep.solvers._turns import (
+    TrailingMessageRefusedError,
+    TurnPlan,
+    carry_on,
+    is_refusal,
+    plan_turn,
+)
+
+FLAGS = {"continue_final_message": True, "add_generation_prompt": False}
+NO_FLAGS = {"continue_final_message": False, "add_generation_prompt": True}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "provider", "turn", "body"),
+    [
+        ("auto", "vllm", "continued", {}),
+        ("auto", "sglang", "continued", {}),
+        ("auto", "embedded", "continued", {}),
+        ("auto", "openai", "new_turn", {}),
+        ("auto", "openai-api", "new_turn", {}),
+        ("auto", "nobody-knows", "new_turn", {}),
+        ("continued", "openai-api", "continued", FLAGS),
+        ("continued", "vllm", "continued", {}),
+        ("continued", "nobody-knows", "continued", {}),
+        ("new_turn", "vllm", "new_turn", NO_FLAGS),
+        ("new_turn", "openai", "new_turn", {}),
+        ("asked", "vllm", "asked", {}),
+    ],
+)
+def test_the_turn_is_what_the_provider_can_do_or_what_is_wanted(wanted, provider, turn, body):
+    assert plan_turn(wanted, provider) == TurnPlan(turn, body, forced=wanted != "auto")
+
+
+def test_a_turn_that_a_provider_cannot_do_is_refused_with_the_cure():
+    with pytest.raises(MisstepError, match="-T turn=asked"):
+        plan_turn("new_turn", "embedded")
+
+
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [
+        ("This model does not support assistant message prefill.", True),
+        ("The conversation must end with a user message.", True),
+        ("Expected last role User or Tool (or Assistant with prefix True)", True),
+        ("Last message must have role `user`", True),
+        ("Rate limit reached for requests", False),
+        ("maximum context length is 8192 tokens", False),
+        ("The user was not found", False),
+    ],
+)
+def test_only_the_refusal_of_a_trailing_message_is_taken_for_one(text, refusal):
+    assert is_refusal(ValueError(text)) is refusal
+
+
+def test_a_refused_message_stays_and_the_user_asks_to_go_on():
+    messages = [ChatMessageUser(content="?"), ChatMessageAssistant(content="So")]
+    talk = carry_on(messages, TurnPlan("continued"), "Go on.")
+    assert next(talk).fallback
+    call = talk.throw(TrailingMessageRefusedError())
+    assert [message.text for message in call.messages] == ["?", "So", "Go on."]
+    with pytest.raises(StopIteration) as end:
+        talk.send(output := ModelOutput.from_content("m", "on"))
+    assert end.value.value == ("asked", output)
+
+
+@pytest.mark.parametrize(("provider", "turn"), [("vllm", None), ("sglang", None)])
+def test_inspects_own_providers_send_what_the_facts_say(provider, turn):
+    """What `registry/providers.yaml` says of Inspect's providers holds for the one installed."""
+    import anyio
+
+    from benchmarks.openai_server import OpenAIServer
+
+    messages = [ChatMessageUser(content="?"), ChatMessageAssistant(content="So")]
+    with OpenAIServer(lambda request, choice: "on") as server:
+        model = get_model(f"{provider}/m", base_url=server.url, api_key="x", memoize=False)
+        anyio.run(model.generate, messages)
+        [body] = [request.body for request in server.requests if "messages" in request.body]
+    assert {name: body[name] for name in FLAGS} == FLAGS
