@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from misstep.cli._tasks import load_task, task_arguments
-from misstep.registry import MisstepError, Price, prices
+from misstep.cli._tasks import load_task, size_of, task_arguments
+from misstep.registry import MisstepError, Price, Size, prices
 from misstep.reports import Run, RunEstimate, estimate, read_logs
+from misstep.reports._estimate import COMPLETION, usual_completion
 from misstep.reports._written import dollars, json_text, one_line
 
 
@@ -51,8 +52,16 @@ def estimate_run(
     arguments = task_arguments(given)
     task = load_task(eval_name, arguments)
     runs = list(_like(logs, eval_name, model, arguments)) if logs else []
+    size = size_of(eval_name)
     result = estimate(
-        task, model, completion, runs, _price(model, cost_file), limit, [*map(_role, roles)]
+        task,
+        model,
+        completion or _usual(eval_name, size),
+        runs,
+        _price(model, cost_file),
+        limit,
+        [role.partition("=")[0] for role in roles],
+        size,
     )
     if form == "json":
         click.echo(json_text(result), nl=False)
@@ -60,8 +69,12 @@ def estimate_run(
         _print(Console(), result, list(_notes(arguments, result, bool(logs and not runs))))
 
 
-def _role(text: str) -> str:
-    return text.partition("=")[0]
+def _usual(name: str, size: Size) -> int:
+    """Tokens of a completion by the registry, where the task at its defaults can be made."""
+    try:
+        return usual_completion(load_task(name, {}), size)
+    except MisstepError:
+        return COMPLETION
 
 
 def _like(logs: str, name: str, model: str, arguments: dict[str, Any]) -> Iterator[Run]:
@@ -119,7 +132,8 @@ def _print(console: Console, result: RunEstimate, notes: list[str]) -> None:
     table.add_column(justify="right")
     table.add_column()
     table.add_row("samples", f"{result.samples:,}", "")
-    table.add_row("calls", f"{result.calls:,}", f"{result.completions:,} completions")
+    if result.calls is not None:
+        table.add_row("calls", f"{result.calls:,}", f"{result.completions:,} completions")
     about = "" if result.prompt_exact else "~"
     table.add_row("prompt tokens", f"{about}{result.prompt_tokens:,}", escape(result.prompt_rule))
     table.add_row(

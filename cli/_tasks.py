@@ -7,7 +7,7 @@ import yaml
 from inspect_ai import Task
 from inspect_ai.util import registry_create
 
-from misstep.registry import MisstepError, UnknownNameError, evals
+from misstep.registry import MisstepError, Size, UnknownNameError, evals
 
 
 def eval_names() -> Iterator[str]:
@@ -15,6 +15,15 @@ def eval_names() -> Iterator[str]:
     for name, entry in evals().items():
         yield name
         yield from (f"{name}.{variant}" for variant in entry.variants)
+
+
+def size_of(name: str) -> Size:
+    """What the registry says that an eval or a variant takes at its default settings."""
+    known: dict[str, Size] = {}
+    for base, entry in evals().items():
+        known[base] = entry.size
+        known |= {f"{base}.{variant}": facts.size for variant, facts in entry.variants.items()}
+    return known[name.removeprefix("misstep/")]
 
 
 def load_task(name: str, arguments: dict[str, Any]) -> Task:

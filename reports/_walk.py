@@ -37,6 +37,8 @@ class Call:
     messages: list[ChatMessage]
     completions: int
     max_tokens: int | None
+    role: str | None = None
+    """Of another model than the one under test, where it is one's."""
 
 
 @dataclass
@@ -69,20 +71,27 @@ async def walk(
     filler = (_WORDS * (length // len(_WORDS) + 1))[:length]
     text = rf"+ {filler} [Right] \boxed{{-1}}"
 
-    def answer(messages: Sequence[ChatMessage], config: GenerateConfig) -> ModelOutput:
+    def answer(
+        messages: Sequence[ChatMessage], config: GenerateConfig, role: str | None = None
+    ) -> ModelOutput:
         count = config.num_choices or 1
-        walked.calls.append(Call(list(messages), count, config.max_tokens))
+        walked.calls.append(Call(list(messages), count, config.max_tokens, role))
         choices = [
             ChatCompletionChoice(message=ChatMessageAssistant(content=text), stop_reason="stop")
             for _ in range(count)
         ]
         return ModelOutput(model=_MODEL, choices=choices, usage=ModelUsage())
 
-    model = get_model(
-        _MODEL, custom_outputs=lambda input, _, __, config: answer(input, config), memoize=False
-    )
+    def model_of(role: str | None) -> Model:
+        return get_model(
+            _MODEL,
+            custom_outputs=lambda input, _, __, config: answer(input, config, role),
+            memoize=False,
+        )
+
+    model = model_of(None)
     init_active_model(model, task.config)
-    init_model_roles(dict.fromkeys(roles, model))
+    init_model_roles({role: model_of(role) for role in roles})
     generate = _generate(answer, task.config)
     for sample in list(task.dataset)[:limit]:
         walked.samples += 1
