@@ -75,14 +75,14 @@ def reference(output: Path, log_dir: str, limit: int, max_tokens: int) -> None:
 
 
 def plan() -> Iterator[Planned]:
-    """Every embedded set by every baseline that its task has, then by the embedded model."""
+    """Every set that comes along, by every baseline that its task has and the embedded model."""
     for name, entry in evals().items():
         for variant, facts in entry.variants.items():
-            if facts.embedded:
+            if facts.reference is not None:
                 full = f"{name}.{variant}"
                 for critic in _baselines(full):
                     yield Planned(full, {"critic": critic}, NO_MODEL)
-                yield Planned(full, {}, EMBEDDED)
+                yield Planned(full, facts.reference, EMBEDDED)
 
 
 def _baselines(name: str) -> Iterator[str]:

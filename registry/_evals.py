@@ -31,8 +31,8 @@ class Variant(Fact):
     description: str
     args: dict[str, Any]
     size: Size
-    embedded: bool = False
-    """Whether its rows come with misstep or are generated: a set for reference results."""
+    reference: dict[str, Any] | None = None
+    """For a set that needs no download, further arguments of its reference results."""
 
 
 class Eval(Fact):
