@@ -37,7 +37,7 @@ from misstep.reports._power import (
 from misstep.reports._recovery import By, Rate, recovery_chart, recovery_rates
 from misstep.reports._report import Report, build_report
 from misstep.reports._reward_logs import reward_rows
-from misstep.reports._rewards import budget, calibration, rates_by_task
+from misstep.reports._rewards import budget, calibration, recovery_frame
 from misstep.reports._runs import Logs, Run, Skipped, read_logs, read_run
 from misstep.reports._samples import Finding, Judged, judged_samples
 from misstep.reports._study_page import FOLDER as STUDY_FOLDER
@@ -97,11 +97,11 @@ __all__ = [
     "leaderboard",
     "paired_power",
     "paired_samples",
-    "rates_by_task",
     "read_log",
     "read_logs",
     "read_run",
     "recovery_chart",
+    "recovery_frame",
     "recovery_rates",
     "report_page",
     "reward_rows",

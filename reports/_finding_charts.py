@@ -133,10 +133,10 @@ def calibration_chart(table: "pandas.DataFrame") -> Drawing:
     return drawing("Calibration of rewards", note, chart, table)
 
 
-def rates_chart(table: "pandas.DataFrame") -> Drawing:
-    """How often each variation of error recovery is right, by task."""
+def rates_chart(table: "pandas.DataFrame", by: str) -> Drawing:
+    """How often each variation of error recovery is right, by parts of the samples."""
     alt = chart_library()
-    tasks = list(dict.fromkeys(table["task"]))
+    parts = list(dict.fromkeys(table["part"]))
     runs = runs_in(table)
     chosen = alt.param(
         name="chosen", value=runs[0], bind=alt.binding_select(options=runs, name="run ")
@@ -148,20 +148,20 @@ def rates_chart(table: "pandas.DataFrame") -> Drawing:
         legend=alt.Legend(orient="bottom", title=None),
         scale=alt.Scale(domain=names, range=RUN_COLOURS[: len(names)]),
     )
-    y = alt.Y("task:N", sort=tasks, title=None, axis=alt.Axis(labelLimit=170))
+    y = alt.Y("part:N", sort=parts, title=None, axis=alt.Axis(labelLimit=170))
     offset = alt.YOffset("variation:N", sort=names)
     base = alt.Chart(table).transform_filter("datum.run == chosen")
     rule = base.mark_rule(strokeWidth=2).encode(
-        y=y, yOffset=offset, x="rate_lower:Q", x2="rate_upper:Q", color=colour
+        y=y, yOffset=offset, x="lower:Q", x2="upper:Q", color=colour
     )
     dot = base.mark_point(filled=True, size=60, opacity=1).encode(
         y=y,
         yOffset=offset,
         color=colour,
         x=alt.X("rate:Q", axis=percent_axis(alt, "right"), scale=alt.Scale(domain=[0, 1])),
-        tooltip=["task:N", "variation:N", alt.Tooltip("rate:Q", format=".1%"), "samples:Q"],
+        tooltip=["part:N", "variation:N", alt.Tooltip("rate:Q", format=".1%")],
     )
-    height = max(140, 16 * len(names) * len(tasks))
+    height = max(140, 16 * len(names) * len(parts))
     chart = (rule + dot).add_params(chosen).properties(width="container", height=height)
     note = "Without given reasoning (NR), with correct (CR) and with incorrect (IR) reasoning."
-    return drawing("Recovery by task", note, chart, table)
+    return drawing(f"Recovery: {by.lower()}", note, chart, table)

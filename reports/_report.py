@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from misstep.registry import evals
 from misstep.reports._breakdowns import (
@@ -35,7 +35,9 @@ from misstep.reports._leaderboard import (
     headline,
     leaderboard,
 )
-from misstep.reports._rewards import budget, calibration, rates_by_task
+from misstep.reports._recovery import TITLES as RATES
+from misstep.reports._recovery import By
+from misstep.reports._rewards import budget, calibration, recovery_frame
 from misstep.reports._runs import ANSWERS, Logs, Run, Skipped
 from misstep.reports._written import UNDEFINED, dollars, percent
 
@@ -169,7 +171,9 @@ def _drawings(benchmark: Benchmark, reading: str) -> Iterator[Drawing]:
             yield findings_chart(verdicts, solutions)
         yield confusion_chart(confusion(runs, reading))
     if benchmark.kind == "recovery":
-        yield rates_chart(rates_by_task(runs, reading))
+        for by in get_args(By):
+            yield rates_chart(recovery_frame(runs, by, reading), RATES[by])
+        return
     for by in groupings(runs):
         table = accuracy_by(runs, by, reading)
         figure = _figure_by(table)

@@ -27,6 +27,10 @@ ANSWERS = "answers"
 """The kind of a run whose samples are simply right or wrong."""
 
 
+DATA = ("source", "subset", "accept", "per_task", "seed", "critic", "style", "order")
+"""Arguments that say which rows are asked about, or are told in other words."""
+
+
 @dataclass(frozen=True)
 class Run:
     """A finished run."""
@@ -77,6 +81,8 @@ class Run:
         votes = max((max(score.hits_at, default=1) for score in scored), default=1)
         told += [f"{votes} votes"] * (votes > 1)
         told += [name for name in ("adaptive", "weighted") if self.settings.get(name)]
+        if self.kind != "first_error":
+            told += [f"{name}={value}" for name, value in self.settings.items() if name not in DATA]
         told += [f"{self.epochs} epochs"] * (self.epochs > 1)
         return ", ".join(told) or "default"
 
