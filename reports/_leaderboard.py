@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FIGURES = {
     "first_error": ("f1_score", "error_accuracy", "correct_accuracy", "mean_subset_f1_score"),
     "error_sections": ("f1_macro", "precision_macro", "recall_macro", "f1_micro"),
-    "recovery": ("NR_correct_rate", "CR_correct_rate", "IR_correct_rate"),
+    "recovery": ("IR_correct_rate", "CR_correct_rate", "NR_correct_rate", "recovery_rate"),
 }
 """By what is scored, the headline first; of other runs, their accuracy."""
 

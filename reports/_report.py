@@ -56,6 +56,7 @@ NAMES = {
     "NR_correct_rate": "NR",
     "CR_correct_rate": "CR",
     "IR_correct_rate": "IR",
+    "recovery_rate": "Recovery rate",
     "accuracy": "Accuracy",
     "mean": "Mean",
 }
@@ -129,7 +130,6 @@ def build_report(logs: Logs, reading: str = "strict") -> Report:
 def _section(benchmark: Benchmark, reading: str) -> Section:
     known = {run.kind for run in benchmark.runs}
     own = reading if known <= {"first_error", "recovery"} else "strict"
-    entry = {name.replace("-", "_"): fact for name, fact in evals().items()}.get(benchmark.eval)
     figures = figures_of(benchmark, own)
     first = headline(benchmark, figures)
     figures.sort(key=lambda figure: figure != first)
@@ -137,7 +137,7 @@ def _section(benchmark: Benchmark, reading: str) -> Section:
     table = leaderboard(benchmark, own)
     return Section(
         title=benchmark.key,
-        about=entry.description if entry else "",
+        about=_about(benchmark),
         grid=_leaderboard_grid(table, figures),
         drawings=[
             leaderboard_chart(table, first, figure_name(first)),
@@ -145,6 +145,17 @@ def _section(benchmark: Benchmark, reading: str) -> Section:
         ],
         samples=_samples(benchmark.runs, own),
     )
+
+
+def _about(benchmark: Benchmark) -> str:
+    """The registry's words: of the variant, where all runs are of one."""
+    tasks = {run.task for run in benchmark.runs}
+    for name, entry in evals().items():
+        words = {name: entry.description}
+        words |= {f"{name}.{variant}": v.description for variant, v in entry.variants.items()}
+        if tasks & words.keys():
+            return words[tasks.pop()] if len(tasks) == 1 else entry.description
+    return ""
 
 
 def _best_first(benchmark: Benchmark, figure: str, reading: str) -> Benchmark:
