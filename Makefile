@@ -10,7 +10,7 @@ ROOMS := answers cli evals forge generator loaders providers registry reports re
 export UV_SYSTEM_CERTS ?= true
 UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
 
-.PHONY: setup demo test lint types linked unit lock bench soak clean
+.PHONY: setup demo reference test lint types linked unit lock bench soak clean
 
 setup: $(VENV)/.ready
 
@@ -50,6 +50,10 @@ bench: setup
 
 soak: setup
 	$(BIN)/python -m benchmarks.soak
+
+# The table of reference results, made again.
+reference: setup
+	$(BIN)/misstep reference
 
 lock:
 	$(UV) pip compile --quiet --universal --generate-hashes --no-header --group dev --group weights --extra embedded --extra plots --extra cluster pyproject.toml --output-file requirements.lock

@@ -17,6 +17,7 @@ BENCHMARKS = (
     "loading",
     "generating",
     "starting",
+    "reporting",
     "forging",
     "scoring",
     "sweeping",

@@ -22,7 +22,7 @@ SCORER = "first_error"
 ACCURACIES = ("error_accuracy", "correct_accuracy", "f1_score")
 COUNTS = ("error_count", "correct_count", "total_count")
 
-_NOT_OURS = {"steps", "has_error", "recorded"}
+_NOT_OURS = {"steps", "n_steps", "has_error", "recorded"}
 _READ_BY_IMPORT = {"model", "config", "scores", "step_scores", "step_scores_up_to_first_error"}
 """Of the rows' own metadata: an import would take these for what a run left."""
 

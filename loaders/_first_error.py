@@ -184,5 +184,7 @@ def sample_of(row: Row) -> Sample:
             "subset": row.subset,
             "generator": row.generator,
             "steps": row.steps,
+            # Logs keep no long lists in their summaries, which reports are made from.
+            "n_steps": len(row.steps),
         },
     )

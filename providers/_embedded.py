@@ -7,7 +7,14 @@ from threading import Event
 from typing import Any
 
 import anyio.to_thread
-from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelCall, ModelOutput
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageUser,
+    GenerateConfig,
+    ModelAPI,
+    ModelCall,
+    ModelOutput,
+)
 from inspect_ai.tool import ToolChoice, ToolInfo
 from inspect_ai.util import concurrency
 
@@ -66,6 +73,16 @@ class EmbeddedAPI(ModelAPI):
                 return ModelError(f"llama.cpp refused the request: {refused}"), call
         call.set_response(_summary(reply), time.monotonic() - started)
         return model_output(self.model_name, reply, config, max_tokens), call
+
+    async def count_tokens(
+        self, input: str | list[ChatMessage], config: GenerateConfig | None = None
+    ) -> int:
+        """The tokens of a prompt, exactly, without computing anything."""
+        messages = [ChatMessageUser(content=input)] if isinstance(input, str) else input
+        body = request_body(messages, [], GenerateConfig(seed=0), _MAX_TOKENS, self.settings.ctx)
+        return await anyio.to_thread.run_sync(
+            lambda: engine_for(self.settings).count_tokens(body["messages"])
+        )
 
     def max_tokens(self) -> int:
         """The length of an answer where none is given."""

@@ -12,6 +12,8 @@ from threading import BoundedSemaphore, Event, Lock
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
+import httpx
+
 from misstep.providers._reply import Choice, RefusedError, Reply, read_reply
 from misstep.providers._weights import check_memory
 from misstep.registry import ModelError
@@ -32,6 +34,8 @@ class Settings(NamedTuple):
 
 
 class _Server(Protocol):
+    listening_address: str
+
     def handle_chat_completions(
         self, prompt: dict[str, Any], callback: Callable[[dict[str, Any]], bool]
     ) -> None: ...
@@ -55,7 +59,8 @@ class Engine:
         self._slots = settings.slots
         self._free = BoundedSemaphore(settings.slots)
         self._closing = Event()
-        self._server = _load(settings)
+        self._key = secrets.token_urlsafe(32)
+        self._server = _load(settings, self._key)
 
     def answer(self, body: dict[str, Any], n: int, stop: Event) -> Reply:
         """Answer a chat request `n` times, with the seeds `body["seed"] + i`.
@@ -73,6 +78,26 @@ class Engine:
             if self._slots == 1:
                 return self._in_turn(body, n, stop)
             return self._together(body, n, stop)
+
+    def count_tokens(self, messages: list[dict[str, Any]]) -> int:
+        """The tokens of a conversation as the model reads it, its template included.
+
+        Only the server's port counts without computing anything.
+
+        Args:
+            messages: As llama.cpp's chat completions take them.
+
+        Raises:
+            RefusedError: llama.cpp cannot read this conversation.
+        """
+        with httpx.Client(
+            base_url=self._server.listening_address,
+            headers={"Authorization": f"Bearer {self._key}"},
+            trust_env=False,
+        ) as client:
+            prompt = _answered(client.post("/apply-template", json={"messages": messages}))
+            text = {"content": prompt["prompt"], "add_special": True, "parse_special": True}
+            return len(_answered(client.post("/tokenize", json=text))["tokens"])
 
     def close(self) -> None:
         """Stop what runs and free the model.
@@ -175,7 +200,14 @@ def _close_engines() -> None:
         _engines.popitem()[1].close()
 
 
-def _load(settings: Settings) -> _Server:
+def _answered(response: httpx.Response) -> dict[str, Any]:
+    content: dict[str, Any] = response.json()
+    if response.is_error:
+        raise RefusedError(content.get("error") or {"message": response.text})
+    return content
+
+
+def _load(settings: Settings, key: str) -> _Server:
     # Before OpenMP is loaded: its threads would else spin while they wait, at others' expense.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
@@ -186,7 +218,7 @@ def _load(settings: Settings) -> _Server:
             "Install it afresh with: pip install --force-reinstall 'misstep[embedded]'"
         ) from None
     try:
-        server: _Server = xllamacpp.Server(_parameters(xllamacpp, settings))
+        server: _Server = xllamacpp.Server(_parameters(xllamacpp, settings, key))
     except RuntimeError:
         raise ModelError(
             f"llama.cpp cannot load {settings.path}: the file is incomplete, or of a kind that "
@@ -197,7 +229,7 @@ def _load(settings: Settings) -> _Server:
     return server
 
 
-def _parameters(xllamacpp: ModuleType, settings: Settings) -> object:
+def _parameters(xllamacpp: ModuleType, settings: Settings, key: str) -> object:
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(settings.path)
     parameters.n_parallel = settings.slots
@@ -215,7 +247,7 @@ def _parameters(xllamacpp: ModuleType, settings: Settings) -> object:
     parameters.cache_ram_mib = 0
     parameters.n_ctx_checkpoints = 0
     # xllamacpp always opens an HTTP port on the loopback address: nobody else gets the key.
-    parameters.api_keys = [secrets.token_urlsafe(32)]
+    parameters.api_keys = [key]
     parameters.cors_origins = ""
     parameters.ui = False
     parameters.n_threads_http = 1

@@ -17,7 +17,7 @@ from misstep.registry._errors import (
     did_you_mean,
     printable,
 )
-from misstep.registry._evals import Eval, Size, Variant, evals
+from misstep.registry._evals import CHARACTERS_A_TOKEN, Eval, Size, Variant, evals
 from misstep.registry._injection import InjectionPrompts, injection_prompts
 from misstep.registry._judges import Judge, find_judge
 from misstep.registry._labels import (
@@ -29,8 +29,10 @@ from misstep.registry._labels import (
     REWARDS,
     third_of,
 )
+from misstep.registry._prices import Price, prices
 from misstep.registry._prms import NUMBER, STEP, STEPS, Prm, find_prm, prms
 from misstep.registry._providers import Provider, find_provider
+from misstep.registry._published import Result as PublishedResult
 from misstep.registry._published import Table, published
 from misstep.registry._search import PolicyPrompt, find_policy_prompt
 from misstep.registry._sections import ANSWER, SECTIONS, SectionsPrompt, find_sections_prompt
@@ -42,6 +44,7 @@ from misstep.registry._variants import register_variants
 
 __all__ = [
     "ANSWER",
+    "CHARACTERS_A_TOKEN",
     "GOLD_SECTIONS",
     "MISSING",
     "NO_ERROR",
@@ -68,8 +71,10 @@ __all__ = [
     "MisstepError",
     "ModelError",
     "PolicyPrompt",
+    "Price",
     "Prm",
     "Provider",
+    "PublishedResult",
     "RegistryError",
     "SectionsPrompt",
     "Size",
@@ -95,6 +100,7 @@ __all__ = [
     "find_source",
     "from_start",
     "injection_prompts",
+    "prices",
     "printable",
     "prms",
     "published",

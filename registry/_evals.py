@@ -6,6 +6,9 @@ from pydantic import Field
 
 from misstep.registry._read import Fact, read_facts
 
+CHARACTERS_A_TOKEN = 3
+"""A careful estimate: English prose has four, formulas and code fewer."""
+
 
 class Size(Fact):
     """What a run takes at its default settings."""
@@ -28,6 +31,8 @@ class Variant(Fact):
     description: str
     args: dict[str, Any]
     size: Size
+    reference: dict[str, Any] | None = None
+    """For a set that needs no download, further arguments of its reference results."""
 
 
 class Eval(Fact):

@@ -17,13 +17,24 @@ class Accuracies(Fact):
     f1: Percent
 
 
+class Sections(Fact):
+    """The figures of all erroneous sections together, in percent, each a mean over solutions."""
+
+    precision: Percent
+    recall: Percent
+    f1: Percent
+
+
 class Result(Fact):
     """One model's row."""
 
     protocol: str
     """How the model was asked: a key of the table's `protocols`."""
     subsets: dict[str, Accuracies]
-    mean_f1: Percent
+    mean_f1: Percent | None = None
+    """Of the subsets, where it is printed."""
+    overall: Sections | None = None
+    """Of all rows, for DeltaBench."""
 
 
 class Table(Fact):

@@ -10,10 +10,35 @@ from misstep.reports._best_of_n import (
     differing,
     judge_solutions,
 )
+from misstep.reports._breakdowns import (
+    accuracy_by,
+    confusion,
+    findings,
+    groupings,
+    votes_curve,
+)
 from misstep.reports._charts import chart_library, drawn, save_chart
+from misstep.reports._compare import Comparison, Contrast, compare
+from misstep.reports._estimate import RunEstimate, estimate
+from misstep.reports._frames import runs_frame, samples_frame
+from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
 from misstep.reports._logs import read_log
+from misstep.reports._page import report_page
+from misstep.reports._paired import RESAMPLES
+from misstep.reports._power import (
+    Aim,
+    paired_power,
+    paired_samples,
+    smallest_difference,
+    smallest_f1_difference,
+    unpaired_power,
+    unpaired_samples,
+)
 from misstep.reports._recovery import By, Rate, recovery_chart, recovery_rates
+from misstep.reports._report import Report, build_report
 from misstep.reports._reward_logs import reward_rows
+from misstep.reports._rewards import budget, calibration, recovery_frame
+from misstep.reports._runs import Logs, Run, Skipped, read_logs, read_run
 from misstep.reports._samples import Finding, Judged, judged_samples
 from misstep.reports._study_page import FOLDER as STUDY_FOLDER
 from misstep.reports._study_page import Judgements, Study, study_of
@@ -22,39 +47,73 @@ from misstep.reports._sweep import Bin, Figures, RewardRow, Sweep, calibration_e
 from misstep.reports._sweep_charts import calibration_records, sweep_charts, sweep_records
 
 __all__ = [
+    "RESAMPLES",
     "STUDY_FOLDER",
     "Accuracy",
+    "Aim",
+    "Benchmark",
     "Bin",
     "By",
+    "Comparison",
+    "Contrast",
     "Draws",
     "Figures",
     "Finding",
     "Judged",
     "JudgedSolutions",
     "Judgements",
+    "Logs",
     "Rate",
+    "Report",
     "RewardRow",
+    "Run",
+    "RunEstimate",
+    "Skipped",
     "Study",
     "Sweep",
+    "accuracy_by",
+    "benchmarks",
     "best_of_n",
     "best_of_n_chart",
     "best_of_n_records",
+    "budget",
+    "build_report",
+    "calibration",
     "calibration_error",
     "calibration_records",
     "chart_library",
+    "compare",
+    "confusion",
     "differing",
     "drawn",
+    "estimate",
     "expected_best",
     "expected_majority",
     "expected_oracle",
+    "findings",
+    "groupings",
     "judge_solutions",
     "judged_samples",
+    "leaderboard",
+    "paired_power",
+    "paired_samples",
     "read_log",
+    "read_logs",
+    "read_run",
     "recovery_chart",
+    "recovery_frame",
     "recovery_rates",
+    "report_page",
     "reward_rows",
+    "runs_frame",
+    "samples_frame",
     "save_chart",
+    "smallest_difference",
+    "smallest_f1_difference",
     "study_of",
     "sweep_charts",
     "sweep_records",
+    "unpaired_power",
+    "unpaired_samples",
+    "votes_curve",
 ]

@@ -69,13 +69,20 @@ def _judged(summary: EvalSampleSummary, score: Score, critic: str) -> Judged:
         epoch=summary.epoch,
         label=label,
         verdict=verdict,
-        finding=_finding(verdict, label, bool(said.get("out_of_range"))),
+        finding=finding_of(verdict, label, bool(said.get("out_of_range"))),
         unread=said.get("unread"),
         metadata=summary.metadata,
     )
 
 
-def _finding(verdict: int | None, label: int, out_of_range: bool) -> Finding:
+def finding_of(verdict: int | None, label: int, out_of_range: bool) -> Finding:
+    """What a verdict is, against a label.
+
+    Args:
+        verdict: The predicted index, or None where none was read.
+        label: The index of the first wrong step, or NO_ERROR.
+        out_of_range: Whether the solution has no such step.
+    """
     if verdict is None:
         return "unread"
     if out_of_range:

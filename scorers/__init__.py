@@ -9,7 +9,15 @@ from misstep.scorers._first_error import (
     score_votes,
     unread_output,
 )
-from misstep.scorers._intervals import Estimate, f1_draws, from_draws, harmonic_mean, share
+from misstep.scorers._intervals import (
+    LEVEL,
+    SEED,
+    Estimate,
+    f1_draws,
+    from_draws,
+    harmonic_mean,
+    share,
+)
 from misstep.scorers._lead import votes_needed
 from misstep.scorers._metrics import first_error_metrics
 from misstep.scorers._recovery import recovery, recovery_lenient
@@ -44,7 +52,9 @@ from misstep.scorers._votes import Tally, Vote, read_vote, reasoning_of, tally
 
 __all__ = [
     "FOUND",
+    "LEVEL",
     "READINGS",
+    "SEED",
     "VARIATIONS",
     "Detection",
     "Estimate",

@@ -3,10 +3,9 @@
 import logging
 from collections.abc import Iterable
 
-logger = logging.getLogger(__name__)
+from misstep.registry import CHARACTERS_A_TOKEN
 
-CHARACTERS_A_TOKEN = 3
-"""A careful estimate: English prose has four, formulas and code fewer."""
+logger = logging.getLogger(__name__)
 
 
 def warn_of_long_prompts(prompts: Iterable[tuple[object, str]], context: int | None) -> None:

@@ -6,9 +6,8 @@ from typing import Any
 
 from inspect_ai.model import ModelOutput
 
-from misstep.registry import find_continuation
+from misstep.registry import CHARACTERS_A_TOKEN, find_continuation
 from misstep.scorers import VARIATIONS
-from misstep.solvers._context import CHARACTERS_A_TOKEN
 from misstep.solvers._conversations import ContinuationOptions, conversation
 from misstep.solvers._turns import Call, TurnPlan
 

@@ -1,0 +1,182 @@
+"""Logs of first-error runs, written without a run: what reports are measured and tested with."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, cast
+
+from inspect_ai.log import (
+    EvalConfig,
+    EvalDataset,
+    EvalLog,
+    EvalMetric,
+    EvalPlan,
+    EvalResults,
+    EvalSample,
+    EvalScore,
+    EvalSpec,
+    EvalStats,
+    HeadlineMetric,
+    read_eval_log,
+    write_eval_log,
+)
+from inspect_ai.model import ModelOutput, ModelUsage
+from inspect_ai.scorer import SampleScore, Score
+
+from benchmarks._rows import critique_of
+from misstep.loaders import Row
+from misstep.loaders._first_error import sample_of
+from misstep.scorers import first_error_metrics, read_vote, score_votes
+
+SCORERS = {"first_error": "strict", "first_error_lenient": "lenient"}
+
+
+def guesses(rows: Sequence[Row], skill: float, seed: int = 0) -> list[str]:
+    """Replies of a critic that is right that often, and else says anything."""
+    random = Random(seed)
+    replies = []
+    for row in rows:
+        right = random.random() < skill
+        index = row.label if right else random.randrange(-1, len(row.steps))
+        replies.append(critique_of(index) if random.random() < 0.97 else "I cannot say.")
+    return replies
+
+
+def write_first_error_log(
+    path: Path,
+    rows: Sequence[Row],
+    replies: Sequence[str | Sequence[str]],
+    model: str = "openai/gpt-4o-mini",
+    status: str = "success",
+    rewards: Sequence[Sequence[float | None]] | None = None,
+    failed: Sequence[str] = (),
+    **spec: Any,  # noqa: ANN401
+) -> EvalLog:
+    """Write the log of a run that gave those replies, scored by the real scorers.
+
+    Args:
+        path: Where to.
+        rows: The rows.
+        replies: To each of them; several are votes.
+        model: The model's name.
+        status: The run's.
+        rewards: Of each row's steps.
+        failed: The ids of samples that ended in an error.
+        spec: What else stands in the log's head.
+    """
+    samples = []
+    for number, (row, reply) in enumerate(zip(rows, replies, strict=True)):
+        texts = [reply] if isinstance(reply, str) else list(reply)
+        scores = None if row.id in failed else _scores(row, texts)
+        if scores and rewards is not None:
+            scores["first_error"].metadata = {
+                **(scores["first_error"].metadata or {}),
+                "rewards": list(rewards[number]),
+            }
+        samples.append(_sample(row, texts, model, scores))
+    results = EvalResults(
+        total_samples=len(samples),
+        completed_samples=len(samples) - len(failed),
+        scores=[_result(name, samples) for name in SCORERS],
+    )
+    facts: dict[str, Any] = {
+        "eval_id": path.stem,
+        "run_id": path.stem,
+        "task_id": path.stem,
+        "created": "2026-01-02T03:04:05+00:00",
+        "task": "misstep/processbench",
+        "task_version": 1,
+        "dataset": EvalDataset(
+            name="processbench", samples=len(rows), sample_ids=[row.id for row in rows]
+        ),
+        "model": model,
+        "config": EvalConfig(),
+        "headline_metric": HeadlineMetric(scorer="first_error", metric="f1_score"),
+    }
+    usage = sum((u for s in samples for u in s.model_usage.values()), ModelUsage())
+    log = EvalLog(
+        status=cast(Any, status),
+        eval=EvalSpec(**{**facts, **spec}),
+        plan=EvalPlan(),
+        results=results,
+        stats=EvalStats(model_usage={model: usage}),
+        samples=samples,
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_eval_log(log, str(path))
+    return log
+
+
+def _scores(row: Row, texts: Sequence[str]) -> dict[str, Score]:
+    choices = [ModelOutput.from_content("m", text).choices[0] for text in texts]
+    scores = {
+        name: score_votes(
+            [read_vote(choice, cast(Any, reading)) for choice in choices],
+            row.label,
+            len(row.steps),
+            len(texts),
+        )
+        for name, reading in SCORERS.items()
+    }
+    return {**scores, "subset": Score(value=row.subset or "")}
+
+
+def _sample(
+    row: Row, texts: Sequence[str], model: str, scores: dict[str, Score] | None
+) -> EvalSample:
+    from inspect_ai.log import EvalError
+
+    sample = sample_of(row)
+    error = None if scores else EvalError(message="no", traceback="", traceback_ansi="")
+    tokens_in, tokens_out = len(row.problem) // 3, sum(map(len, texts)) // 3
+    return EvalSample(
+        id=row.id,
+        epoch=1,
+        input=row.problem,
+        target=str(row.label),
+        messages=[],
+        output=ModelOutput.from_content(model, texts[0]),
+        metadata=sample.metadata or {},
+        scores=scores,
+        error=error,
+        total_time=1.5,
+        model_usage={
+            model: ModelUsage(
+                input_tokens=tokens_in,
+                output_tokens=tokens_out,
+                total_tokens=tokens_in + tokens_out,
+            )
+        },
+    )
+
+
+def _result(name: str, samples: Sequence[EvalSample]) -> EvalScore:
+    scored = [
+        SampleScore(score=sample.scores[name], sample_metadata=sample.metadata)
+        for sample in samples
+        if sample.scores
+    ]
+    figures = cast(Any, first_error_metrics())(scored)
+    metrics = {key: EvalMetric(name=key, value=value) for key, value in figures.items()}
+    return EvalScore(name=name, scorer=name, metrics=metrics)
+
+
+def copies(logs: Sequence[Path], count: int) -> list[Path]:
+    """Logs again, as runs of their own by other models: only their heads are written anew.
+
+    Args:
+        logs: Some logs.
+        count: How many copies.
+    """
+    made = []
+    for number in range(count):
+        source = logs[number % len(logs)]
+        target = source.with_name(f"{source.stem}-{number}{source.suffix}")
+        shutil.copy(source, target)
+        head = read_eval_log(str(target), header_only=True)
+        head.eval.eval_id = head.eval.run_id = head.eval.task_id = target.stem
+        head.eval.model = f"openai/copy-{number}"
+        write_eval_log(head, str(target), header_only=True)
+        made.append(target)
+    return made

@@ -1,0 +1,68 @@
+"""A report over twenty logs of ProcessBench's size, and a comparison of two of them.
+
+The report is made in a process of its own, for its peak memory: `python -m benchmarks.reporting`.
+"""
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks._logs import copies, guesses, write_first_error_log
+from benchmarks._measurement import Measurement, quickest
+from benchmarks._rows import FULL, rows_file
+from benchmarks._runs import ROOT
+from benchmarks.memory import UNITS
+from misstep.loaders import load_rows
+from misstep.reports import build_report, compare, read_logs, read_run, report_page
+
+LOGS = 20
+WRITTEN = 2
+"""Logs that are written by Inspect; the others are those again with other heads."""
+
+
+def measure() -> Iterator[Measurement]:
+    """The time and memory of a report, and the time of a comparison with 10,000 resamples."""
+    with tempfile.TemporaryDirectory() as folder:
+        logs = _logs(Path(folder))
+        done = subprocess.check_output(
+            [sys.executable, "-m", "benchmarks.reporting", folder], text=True, cwd=ROOT
+        )
+        seconds, megabytes = map(float, done.split())
+        note = f"{LOGS} logs of {FULL:,} samples"
+        yield Measurement("report", seconds, "s", 60, note)
+        yield Measurement("peak memory of a report", megabytes, "MB", 2000, note)
+        pair = [read_run(str(log)) for log in logs[:WRITTEN]]
+        compared = quickest(lambda: compare(pair))
+        sizes = f"{FULL:,} samples, 10,000 resamples"
+        yield Measurement("compare two runs", compared, "s", 2, sizes)
+        whole = quickest(lambda: compare([read_run(str(log)) for log in logs[:WRITTEN]]))
+        yield Measurement("compare two logs", whole, "s", 2, "the same, with reading them")
+
+
+def _logs(folder: Path) -> list[Path]:
+    with rows_file(FULL) as path:
+        rows = load_rows(str(path))
+    written = []
+    for number in range(WRITTEN):
+        log = folder / f"2026-01-02T03-04-{number:02d}-00-00_processbench_{number}.eval"
+        replies = guesses(rows, 0.4 + 0.2 * number, number)
+        write_first_error_log(log, rows, replies, model=f"openai/model-{number}")
+        written.append(log)
+    return [*written, *copies(written, LOGS - WRITTEN)]
+
+
+def main(folder: str) -> None:
+    """Make the report; print its seconds and the peak memory of this process in megabytes."""
+    start = time.perf_counter()
+    page = report_page(build_report(read_logs(folder)), folder)
+    if page.count("<figure") < LOGS // 4:
+        raise RuntimeError("the page has hardly any charts")
+    print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / UNITS)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,182 @@
+"""Two runs on the same samples: McNemar's exact test, a paired bootstrap, Holm's correction."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from misstep.scorers import SEED, Estimate, from_draws
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[np.float64]"
+
+RESAMPLES = 10_000
+_CELLS = 4_000_000
+"""How many counts are held at once."""
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """The outcome of McNemar's exact test."""
+
+    only_first: int
+    only_second: int
+    p: float
+
+
+def mcnemar(first: Sequence[float], second: Sequence[float]) -> McNemar | None:
+    """Whether two runs are right equally often: exact, two-sided, on those where they differ.
+
+    None where a hit is neither 0 nor 1, as after a mean over epochs.
+    """
+    if any(hit not in (0.0, 1.0) for hit in (*first, *second)):
+        return None
+    pairs = list(zip(first, second, strict=True))
+    b = sum(one > other for one, other in pairs)
+    c = sum(one < other for one, other in pairs)
+    return McNemar(b, c, binomial_p(min(b, c), b + c))
+
+
+def binomial_p(fewer: int, n: int) -> float:
+    """The two-sided p of a fair coin that shows its rarer side so often in n throws, exactly."""
+    term, total = 1, 0
+    for i in range(fewer + 1):
+        total += term
+        term = term * (n - i) // (i + 1)
+    # Of whole numbers that no float could hold, the quotient is still exact to the last bit.
+    return min(1.0, 2 * total / (1 << n))
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """p-values corrected for their number, by Holm's step-down rule."""
+    order = sorted(range(len(ps)), key=ps.__getitem__)
+    corrected = [1.0] * len(ps)
+    highest = 0.0
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(ps) - rank) * ps[index]))
+        corrected[index] = highest
+    return corrected
+
+
+Figure: TypeAlias = Callable[[Array, Array], Array]
+"""From resamples, counts of cells by row, and the cells' values: the figure of each resample."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The second run's figure less the first's."""
+
+    first: float
+    second: float
+    estimate: Estimate
+    p: float
+    """Two-sided, of the bootstrap."""
+
+
+def bootstrap(
+    rows: Array,
+    first: Figure,
+    second: Figure,
+    strata: "Array | None" = None,
+    resamples: int = RESAMPLES,
+) -> Difference:
+    """The difference of two figures of the same samples, drawn together with replacement.
+
+    Resampling is a multinomial draw over the distinct rows: the same distribution, and faster.
+
+    Args:
+        rows: What the figures are made of, a row a sample.
+        first: The first run's figure.
+        second: The second run's.
+        strata: Where given, samples are drawn within their stratum.
+        resamples: How many.
+    """
+    import numpy as np
+
+    keyed = rows if strata is None else np.column_stack([strata, rows])
+    cells, counts = np.unique(keyed, axis=0, return_counts=True)
+    groups = np.zeros(len(cells)) if strata is None else cells[:, 0]
+    values = cells if strata is None else cells[:, 1:]
+    generator = np.random.default_rng(SEED)
+    parts = []
+    left = resamples
+    while left:
+        size = min(left, max(1, _CELLS // len(cells)))
+        drawn = np.empty((size, len(cells)))
+        for group in np.unique(groups):
+            of_group = groups == group
+            total = int(counts[of_group].sum())
+            drawn[:, of_group] = generator.multinomial(total, counts[of_group] / total, size=size)
+        parts.append(second(drawn, values) - first(drawn, values))
+        left -= size
+    draws = np.concatenate(parts)
+    whole = counts[np.newaxis, :].astype(np.float64)
+    a, b = float(first(whole, values)[0]), float(second(whole, values)[0])
+    return Difference(a, b, from_draws(b - a, draws), bootstrap_p(draws))
+
+
+def bootstrap_p(draws: Array) -> float:
+    """Twice the share of resamples on the rarer side of no difference.
+
+    One is added to both counts, so that it is never 0, as with a permutation test.
+    """
+    import numpy as np
+
+    known = draws[~np.isnan(draws)]
+    below, above = int((known <= 0).sum()), int((known >= 0).sum())
+    return min(1.0, 2 * (min(below, above) + 1) / (known.size + 1))
+
+
+def mean_of(column: int, where: Mapping[int, float] | None = None) -> Figure:
+    """The mean of a column, over the samples whose other columns have the given values."""
+    import numpy as np
+
+    def figure(drawn: Array, values: Array) -> Array:
+        within = np.ones(len(values))
+        for other, wanted in (where or {}).items():
+            within = within * (values[:, other] == wanted)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share: Array = (drawn @ (values[:, column] * within)) / (drawn @ within)
+        return share
+
+    return figure
+
+
+def harmonic(one: Figure, other: Figure) -> Figure:
+    """The harmonic mean of two figures: 0 where both are 0, nan where one is undefined."""
+    import numpy as np
+
+    def figure(drawn: Array, values: Array) -> Array:
+        a, b = one(drawn, values), other(drawn, values)
+        total = a + b
+        result: Array = np.where(np.isnan(total), np.nan, 0.0)
+        np.divide(2 * a * b, total, out=result, where=total > 0)
+        return result
+
+    return figure
+
+
+def ratio(part: int, others: Sequence[int], empty: float) -> Figure:
+    """The sum of a column over the sum of that column and others."""
+    import numpy as np
+
+    def figure(drawn: Array, values: Array) -> Array:
+        top = drawn @ values[:, part]
+        whole = top + drawn @ values[:, list(others)].sum(axis=1)
+        result: Array = np.full(top.shape, empty)
+        np.divide(top, whole, out=result, where=whole > 0)
+        return result
+
+    return figure
+
+
+def average(figures: Sequence[Figure]) -> Figure:
+    """The plain mean of some figures."""
+
+    def figure(drawn: Array, values: Array) -> Array:
+        total: Array = sum((one(drawn, values) for one in figures[1:]), figures[0](drawn, values))
+        return total / len(figures)
+
+    return figure

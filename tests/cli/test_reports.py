@@ -1,0 +1,120 @@
+"""The commands that look at runs: before them, and after."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks._logs import guesses
+from misstep.cli._main import cli
+from misstep.cli._reference import page, plan
+from misstep.registry import MisstepError
+from misstep.reports import paired_samples, read_logs
+from misstep.reports._power import Aim
+from tests.reports.conftest import ROWS, write_run
+
+
+def run(*arguments):
+    result = CliRunner().invoke(cli, [str(argument) for argument in arguments])
+    if isinstance(result.exception, MisstepError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("logs")
+    for name, skill in (("a", 0.3), ("b", 0.6)):
+        write_run(folder / f"{name}.eval", guesses(ROWS, skill, 3), model=f"openai/{name}")
+    return folder
+
+
+def test_compare_prints_a_table_and_the_method(logs):
+    output = run("compare", logs / "a.eval", logs / "b.eval", "--show", 3, "--resamples", 200)
+    assert "A: openai/a" in output
+    assert "strict reading: 200 paired samples" in output
+    assert "McNemar's exact test" in output
+    assert "the first 3" in output
+
+
+def test_power_tells_samples_and_differences(logs):
+    content = json.loads(
+        run("power", "--accuracies", 0.6, 0.65, "--agree", 0.85, "--format", "json")
+    )
+    assert content["needed"][-1]["samples"] == paired_samples(0.6, 0.65, Aim(), 0.15)
+    assert "the same samples, 85.0 agree" in content["needed"][-1]["design"]
+    output = run("power", "processbench.sample", "--accuracy", 0.5)
+    assert "with an error" in output
+    assert "F1" in output
+    content = json.loads(run("power", logs / "a.eval", logs / "b.eval", "--format", "json"))
+    parts = {part["part"]: part for part in content["set"]}
+    assert parts["all"]["samples"] == len(ROWS)
+    # Two runs mostly agree more than by chance, and then show smaller differences.
+    assert parts["all"]["same_samples_as_seen"] is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["power"], "Nothing to work out"),
+        (["power", "--accuracies", "0.5", "0.5"], "there is no difference to see"),
+        (["power", "processbenhc"], "Did you mean 'processbench'"),
+        (["estimate", "procesbench", "--model", "m"], "Did you mean 'processbench'"),
+        (["estimate", "processbench.sample", "--model", "m", "-T", "vots=8"], "vots"),
+        (["estimate", "processbench.sample", "--model", "m", "-T", "votes"], "name=value"),
+        (["compare", "nowhere.eval", "nowhere.eval"], "cannot be read as an Inspect log"),
+        (["report", "nowhere"], "there is no such log or folder"),
+    ],
+)
+def test_a_mistake_is_one_message(arguments, says):
+    with pytest.raises(MisstepError, match=says):
+        run(*arguments)
+
+
+def test_estimate_prints_what_a_run_takes(tmp_path):
+    output = run("estimate", "procedural.small", "--model", "openai/gpt-4o-mini", "-T", "votes=8")
+    assert "512 completions" in output
+    assert "openai.com/api/pricing" in output
+    costs = tmp_path / "costs.yaml"
+    costs.write_text(
+        "m/x: {input: 1, output: 2, input_cache_write: 0, input_cache_read: 0}", encoding="utf-8"
+    )
+    command = [
+        "estimate",
+        "processbench.sample",
+        "--model",
+        "m/x",
+        "--limit",
+        2,
+        "--format",
+        "json",
+    ]
+    content = json.loads(run(*command, "--model-cost-config", costs))
+    tokens = content["prompt_tokens"] + 2 * content["completion_tokens"]
+    assert content["price"] == pytest.approx(tokens / 1e6)
+    costs.write_text("m/x: {input: much}", encoding="utf-8")
+    with pytest.raises(MisstepError, match=r"costs.yaml: wanted is a model's name"):
+        run(*command, "--model-cost-config", costs)
+
+
+def test_every_embedded_set_has_its_reference_runs():
+    planned = list(plan())
+    sets = {one.name for one in planned}
+    assert {
+        "processbench.sample",
+        "procedural.small",
+        "error-recovery.sample",
+        "guided_search.sample",
+        "adversarial_numinamath.sample",
+    } <= sets
+    for name in sets:
+        assert [one.model for one in planned if one.name == name][-1] == "embedded/smollm2"
+    critics = {one.arguments.get("critic") for one in planned if one.name == "procedural.small"}
+    assert critics == {"no_error", "last_step", "uniform", "label_distribution", None}
+
+
+def test_reference_results_are_a_table_with_command_version_and_day(logs):
+    text = page(read_logs(logs).runs, "misstep reference --limit 4", 4)
+    assert "`misstep reference --limit 4`, misstep 0." in text
+    assert "| openai/b | 200 |" in text

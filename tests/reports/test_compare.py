@@ -1,0 +1,210 @@
+"""Tests and intervals against scipy and statsmodels."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
+from statsmodels.stats.multitest import multipletests
+
+from misstep.registry import MisstepError
+from misstep.reports import compare
+from misstep.reports._comparison_text import as_json, as_markdown
+from misstep.reports._paired import bootstrap_p, holm, mcnemar
+from tests.reports.conftest import ROWS, read_run, write_run
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=120))
+def test_mcnemar_is_the_exact_test(pairs):
+    first, second = ([float(x) for x in side] for side in zip(*pairs, strict=True))
+    found = mcnemar(first, second)
+    table = [[0, 0], [0, 0]]
+    for a, b in pairs:
+        table[1 - a][1 - b] += 1
+    assert found.p == pytest.approx(reference_mcnemar(table, exact=True).pvalue, abs=1e-12)
+    assert (found.only_first, found.only_second) == (table[0][1], table[1][0])
+
+
+@pytest.mark.parametrize(("b", "c"), [(0, 0), (0, 1), (500, 400), (1700, 1700), (3000, 400)])
+def test_mcnemar_is_exact_for_large_samples_too(b, c):
+    found = mcnemar([1.0] * b + [0.0] * c, [0.0] * b + [1.0] * c)
+    reference = stats.binomtest(min(b, c), b + c).pvalue if b + c else 1.0
+    assert found.p == pytest.approx(reference, rel=1e-9, abs=1e-300)
+
+
+def test_mcnemar_is_not_for_shares_of_hits():
+    assert mcnemar([0.5, 1.0], [1.0, 0.0]) is None
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_the_step_down_rule(ps):
+    assert holm(ps) == pytest.approx(multipletests(ps, method="holm")[1].tolist(), abs=1e-12)
+
+
+def accuracies(run, has_error):
+    return [s.scores["first_error"].hit for s in run.samples if s.has_error == has_error]
+
+
+def f1(error, correct):
+    a, b = np.mean(error, axis=-1), np.mean(correct, axis=-1)
+    return np.where(a + b > 0, 2 * a * b / np.where(a + b > 0, a + b, 1), 0.0)
+
+
+def test_the_figures_are_those_of_the_logs(runs):
+    comparison = compare([runs.strong, runs.weak])
+    for contrast in comparison.contrasts:
+        if contrast.figure == "accuracy":
+            continue
+        strong = runs.strong.metrics["first_error"][contrast.figure]
+        weak = runs.weak.metrics["first_error"][contrast.figure]
+        assert contrast.first_value == pytest.approx(strong, abs=1e-9)
+        assert contrast.second_value == pytest.approx(weak, abs=1e-9)
+        assert contrast.difference == pytest.approx(weak - strong, abs=1e-9)
+    assert {c.figure for c in comparison.contrasts} == {
+        "f1_score",
+        "error_accuracy",
+        "correct_accuracy",
+        "accuracy",
+        "mean_subset_f1_score",
+    }
+
+
+def test_intervals_are_those_of_an_independent_paired_bootstrap(runs):
+    """Samples drawn one by one, both runs together, within simulation error."""
+    strong, weak = runs.strong, runs.weak
+    comparison = {c.figure: c for c in compare([strong, weak]).contrasts}
+    random = np.random.default_rng(7)
+    has_error = np.array([s.has_error for s in strong.samples])
+    hits = np.array([[s.scores["first_error"].hit for s in run.samples] for run in (strong, weak)])
+    differences = {"f1_score": [], "error_accuracy": [], "correct_accuracy": [], "accuracy": []}
+    for _ in range(6000):
+        chosen = random.integers(0, len(has_error), len(has_error))
+        drawn, errors = hits[:, chosen], has_error[chosen]
+        error = drawn[:, errors].mean(axis=1)
+        correct = drawn[:, ~errors].mean(axis=1)
+        differences["error_accuracy"].append(error[1] - error[0])
+        differences["correct_accuracy"].append(correct[1] - correct[0])
+        both = 2 * error * correct / (error + correct)
+        differences["f1_score"].append(both[1] - both[0])
+        differences["accuracy"].append(drawn[1].mean() - drawn[0].mean())
+    for figure, draws in differences.items():
+        lower, upper = np.percentile(draws, [2.5, 97.5])
+        assert comparison[figure].lower == pytest.approx(lower, abs=0.017), figure
+        assert comparison[figure].upper == pytest.approx(upper, abs=0.017), figure
+
+
+def test_the_interval_of_an_accuracy_is_scipys(runs):
+    error = [accuracies(run, True) for run in (runs.strong, runs.weak)]
+    reference = stats.bootstrap(
+        error,
+        lambda a, b, axis: np.mean(b, axis=axis) - np.mean(a, axis=axis),
+        paired=True,
+        vectorized=True,
+        n_resamples=10_000,
+        method="percentile",
+        rng=np.random.default_rng(1),
+    ).confidence_interval
+    found = {c.figure: c for c in compare([runs.strong, runs.weak]).contrasts}["error_accuracy"]
+    # Ours draws all samples, so that the number of those with an error varies a little.
+    assert found.lower == pytest.approx(reference.low, abs=0.035)
+    assert found.upper == pytest.approx(reference.high, abs=0.035)
+    table = reference_mcnemar(
+        [[0, sum(a > b for a, b in zip(*error, strict=True))],
+         [sum(a < b for a, b in zip(*error, strict=True)), 0]],
+        exact=True,
+    )  # fmt: skip
+    assert found.p == pytest.approx(table.pvalue, abs=1e-12)
+
+
+def test_a_run_does_not_differ_from_itself(runs):
+    for contrast in compare([runs.weak, runs.weak]).contrasts:
+        assert (contrast.difference, contrast.lower, contrast.upper) == (0, 0, 0)
+        assert contrast.p == 1.0
+
+
+def test_a_bootstrap_p_is_uniform_under_no_difference():
+    random = np.random.default_rng(0)
+    ps = [bootstrap_p(random.normal(random.normal(), 1, 400)) for _ in range(400)]
+    assert np.mean(np.array(ps) <= 0.05) == pytest.approx(0.05, abs=0.03)
+    assert min(ps) > 0
+
+
+def test_three_runs_are_corrected_figure_by_figure(runs):
+    comparison = compare([runs.strong, runs.weak, runs.voted])
+    for figure in ("f1_score", "error_accuracy"):
+        group = [c for c in comparison.contrasts if c.figure == figure]
+        assert [(c.first, c.second) for c in group] == [("A", "B"), ("A", "C"), ("B", "C")]
+        reference = multipletests([c.p for c in group], method="holm")[1]
+        assert [c.p_holm for c in group] == pytest.approx(reference.tolist(), abs=1e-12)
+
+
+def test_differing_samples_are_those_that_one_run_alone_has_right(runs):
+    comparison = compare([runs.strong, runs.weak])
+    strong = {s.id: s.scores["first_error"].hit for s in runs.strong.samples}
+    weak = {s.id: s.scores["first_error"].hit for s in runs.weak.samples}
+    assert {d.id for d in comparison.differing} == {id for id in strong if strong[id] != weak[id]}
+    [contrast] = [c for c in comparison.contrasts if c.figure == "accuracy"]
+    assert contrast.only_first + contrast.only_second == len(comparison.differing)
+
+
+def test_unlike_runs_are_refused_with_the_reason(runs, tmp_path):
+    replies = [r"\boxed{0}"] * len(ROWS)
+
+    def other(name, **options):
+        rows = options.pop("rows", ROWS)
+        write_run(tmp_path / f"{name}.eval", replies[: len(rows)], rows=rows, **options)
+        return read_run(str(tmp_path / f"{name}.eval"))
+
+    relabelled = [row.model_copy(update={"label": 0}) for row in ROWS]
+    reworded = [row.model_copy(update={"problem": "?"}) for row in ROWS]
+    for name, options, says in [
+        ("version", {"task_version": 2}, "Different versions: .* has '1', .* has '2'"),
+        ("eval", {"task": "misstep/procedural"}, "Different evals: .* 'processbench', .*"),
+        ("fewer", {"rows": ROWS[:9]}, "Different data: .* 200 samples, .* 9, and 9 are in both"),
+        ("labels", {"rows": relabelled}, "Different data: the sample .* has another target"),
+        ("words", {"rows": reworded}, "Different data: the sample .* has another problem"),
+    ]:
+        with pytest.raises(MisstepError, match=says):
+            compare([runs.weak, other(name, **options)])
+    with pytest.raises(MisstepError, match="no published reading"):
+        compare([runs.weak, runs.strong], reading="published")
+    with pytest.raises(MisstepError, match="One run"):
+        compare([runs.weak])
+    comparison = compare([runs.weak, other("few", rows=ROWS[:9])], common=True)
+    assert (comparison.samples, comparison.left_out) == (9, len(ROWS) - 9)
+
+
+def test_failed_samples_are_left_out_and_told_of(folder, runs):
+    comparison = compare([read_run(str(folder / "sub" / "failed.eval")), runs.weak])
+    assert (comparison.samples, comparison.left_out) == (len(ROWS) - 1, 1)
+    assert "1 samples that not all runs have a score for are left out" in as_markdown(comparison, 0)
+
+
+def test_json_has_everything_and_no_nan(runs):
+    only_errors = compare([runs.strong, runs.weak])
+    content = json.loads(as_json(only_errors))
+    assert content["samples"] == len(ROWS)
+    assert len(content["differing"]) == len(only_errors.differing)
+    assert content["contrasts"][0]["figure"] == "f1_score"
+    assert math.isfinite(content["contrasts"][0]["lower"])
+
+
+def test_a_frame_has_the_contrasts(runs):
+    frame = compare([runs.strong, runs.weak]).frame()
+    assert list(frame["figure"])[:2] == ["f1_score", "error_accuracy"]
+
+
+def test_the_lenient_reading_is_compared_by_its_own_scores(runs):
+    strict, lenient = (
+        compare([runs.strong, runs.weak], reading=reading) for reading in ("strict", "lenient")
+    )
+    assert lenient.contrasts[0].first_value == pytest.approx(
+        runs.strong.metrics["first_error_lenient"]["f1_score"]
+    )
+    assert strict.reading == "strict"

@@ -1,0 +1,112 @@
+"""Script tags, markup and terminal escapes in everything that comes from data and models."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from misstep.cli._main import cli
+from misstep.loaders import Row
+from tests.reports.conftest import dataset, write_run
+from tests.reports.test_page import Opened
+
+SCRIPT = "<script>alert(1)</script>"
+NASTY = f"{SCRIPT}<img src=x onerror=alert(2)></script></textarea>-->{{{{7*7}}}}"
+TERMINAL = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e"
+MARKDOWN = "|[x](javascript:alert(3))`*_<u>"
+TEXT = f"{NASTY}{TERMINAL}{MARKDOWN}[bold red]"
+
+
+@pytest.fixture(scope="module")
+def nasty(tmp_path_factory):
+    """Two runs whose every text is hostile."""
+    folder = tmp_path_factory.mktemp("nasty")
+    rows = [
+        Row(
+            id=f"{i} {TEXT}",
+            problem=TEXT,
+            steps=[TEXT, TEXT],
+            label=i % 3 - 1,
+            subset=f"{i % 2}{TEXT}",
+            generator=f"={i % 2}{TEXT}",
+        )
+        for i in range(12)
+    ]
+    for number in range(2):
+        replies = [rf"{TEXT}\boxed{{{number if i % 4 else TEXT}}}" for i in range(len(rows))]
+        write_run(
+            folder / f"{number}.eval",
+            replies,
+            rows=rows,
+            model=f"openai/{number}{TEXT}",
+            dataset=dataset(rows, f"data {TEXT}"),
+            task_args_passed={"critic": f"{TEXT}"},
+        )
+    write_run(folder / f"skip {SCRIPT.replace('/', '')}.eval", [], rows=[], task=f"x/{TEXT}")
+    return folder
+
+
+def test_the_page_shows_it_and_runs_nothing_of_it(nasty, tmp_path, chromium):
+    path = tmp_path / "report.html"
+    result = CliRunner().invoke(cli, ["report", str(nasty), "-o", str(path)])
+    assert result.exit_code == 0, result.output
+    assert "\x1b" not in result.output
+    text = path.read_text(encoding="utf-8")
+    assert SCRIPT not in text
+    assert "<img src=x" not in text
+    assert "{{7*7}}" in text.replace("&#34;", "")
+    opened = Opened(chromium, path)
+    opened.draw_all()
+    page = opened.page
+    for details in page.locator("details").all():
+        details.locator("> summary").click()
+    page.locator("svg path").first.hover(force=True)
+    assert SCRIPT in page.locator("#leaderboard-1").inner_text()
+    assert SCRIPT in page.locator("details.samples").inner_text()
+    assert page.locator("img, u, textarea, iframe").count() == 0
+    assert (
+        page.evaluate("document.querySelectorAll('script').length")
+        == len(page.locator("script[type='application/json']").all()) + 2
+    )
+    assert opened.complaints == []
+    assert opened.requests == [path.as_uri()]
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_the_terminal_and_markdown_get_no_escapes(nasty, form):
+    arguments = ["compare", str(nasty / "0.eval"), str(nasty / "1.eval"), "--format", form]
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 0, result.exception
+    for sign in "\x1b\x07\x9b\u202e":
+        assert sign not in result.output
+    assert "\\x1b" in result.output.replace("\\\\", "\\")
+
+
+def test_markdown_keeps_its_table_and_has_no_markup(nasty):
+    arguments = ["compare", str(nasty / "0.eval"), str(nasty / "1.eval"), "--format", "markdown"]
+    output = CliRunner().invoke(cli, arguments).output
+    assert "<script>" not in output.replace("\\<script\\>", "")
+    assert "[x](javascript" not in output
+    tables = [line for line in output.splitlines() if line.startswith("|")]
+    bars = {line.replace("\\|", "").count("|") for line in tables}
+    assert bars == {9, 6}
+
+
+def test_json_is_json(nasty):
+    arguments = ["compare", str(nasty / "0.eval"), str(nasty / "1.eval"), "--format", "json"]
+    content = json.loads(CliRunner().invoke(cli, arguments).output)
+    assert SCRIPT in content["runs"]["A"]["model"]
+
+
+def test_a_saved_table_holds_no_formula(nasty, tmp_path, chromium):
+    path = tmp_path / "report.html"
+    CliRunner().invoke(cli, ["report", str(nasty), "-o", str(path)])
+    page = Opened(chromium, path).page
+    figure = page.locator("figure", has_text="F1 by generator").first
+    figure.locator("summary").click()
+    with page.expect_download() as download:
+        figure.get_by_text("Save as CSV").click()
+    text = Path(download.value.path()).read_bytes().decode()
+    assert ",=" not in text
+    assert "'=0" in text

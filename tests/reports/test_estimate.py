@@ -1,0 +1,119 @@
+"""What an estimate says, against what runs then take."""
+
+from datetime import date
+
+import pytest
+from inspect_ai import eval as run_task
+from inspect_ai.model import get_model
+
+from benchmarks.openai_server import OpenAIServer
+from misstep.evals.deltabench_sections import deltabench_sections
+from misstep.evals.procedural import procedural
+from misstep.evals.processbench import processbench
+from misstep.registry import CHARACTERS_A_TOKEN, Price, prices
+from misstep.reports import estimate
+from misstep.reports._tokens import token_counter
+from tests.deltabench_rows import delta_row
+from tests.reports.conftest import ROWS
+
+MODEL = "openai-api/local/critic"
+
+
+def right(request, choice):
+    return r"+ [Right] \boxed{-1}"
+
+
+def requests_of(task, tmp_path, limit):
+    """What a server is asked by a run."""
+    with OpenAIServer(right) as server:
+        model = get_model(MODEL, base_url=server.url, api_key="x", memoize=False)
+        [log] = run_task(
+            task, model=model, log_dir=str(tmp_path), limit=limit, display="none",
+            log_realtime=False, score=False,
+        )  # fmt: skip
+        assert log.status == "success"
+        return server.requests
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"votes": 4},
+        {"critic": "stepwise"},
+        {"critic": "stepwise", "style": "written", "order": "parallel"},
+    ],
+)
+def test_calls_and_prompts_are_those_of_the_run(tmp_path, arguments):
+    task = {"source": "sample", "domain": "generic", **arguments}
+    found = estimate(processbench(**task), MODEL, limit=3)
+    requests = requests_of(processbench(**task), tmp_path, 3)
+    assert found.calls == len(requests)
+    assert found.completions == len(requests) * arguments.get("votes", 1)
+    texts = [
+        sum(len(message["content"]) for message in request.body["messages"]) for request in requests
+    ]
+    assert found.prompt_tokens == sum(-(-text // CHARACTERS_A_TOKEN) for text in texts)
+    assert not found.prompt_exact
+    assert "divided by 3" in found.prompt_rule
+    assert found.failed == 0
+
+
+def test_every_eval_is_walked_through(tmp_path):
+    import json
+
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps(delta_row("d-0", errors=[2])), encoding="utf-8")
+    assert estimate(procedural(n=5), MODEL).calls == 5
+    assert estimate(deltabench_sections(source=str(path)), MODEL).calls == 1
+    baseline = estimate(processbench(source="sample", critic="uniform"), MODEL)
+    assert (baseline.samples, baseline.calls, baseline.tokens) == (len(ROWS), 0, 0)
+
+
+def test_completions_end_at_their_limit():
+    single = estimate(processbench(source="sample", critic="stepwise"), MODEL, limit=2)
+    assert single.completion_tokens == single.calls
+    assert "or the limit where that is less" in single.completion_rule
+
+
+def test_earlier_runs_give_the_length_of_completions(runs):
+    found = estimate(processbench(source="sample"), MODEL, runs=[runs.weak])
+    total = sum(sample.output_tokens for sample in runs.weak.samples)
+    assert found.completion_tokens == total
+    assert "200 samples of earlier runs" in found.completion_rule
+
+
+def test_the_price_is_tokens_times_the_list_price():
+    price = Price(input=2.0, output=10.0, source="a list", date=date(2026, 1, 1))
+    found = estimate(
+        processbench(source="sample"), MODEL, completion=100, price=(price, "a list"), limit=4
+    )
+    assert found.price == pytest.approx((found.prompt_tokens * 2 + 400 * 10) / 1e6)
+    assert estimate(processbench(source="sample"), MODEL, limit=1).price is None
+
+
+def test_prices_name_their_source_and_day():
+    for model, price in prices().items():
+        assert "/" in model
+        assert price.source.startswith("https://")
+        assert price.output >= price.input > 0
+
+
+def test_the_embedded_model_counts_its_own_tokens_exactly(tmp_path):
+    """The estimate is to the token what the run then reads."""
+    task = {"source": "sample", "domain": "generic"}
+    found = estimate(processbench(**task), "embedded/smollm2", limit=1)
+    assert found.prompt_exact
+    [log] = run_task(
+        processbench(**task), model="embedded/smollm2", limit=1, max_tokens=1,
+        log_dir=str(tmp_path), display="none",
+    )  # fmt: skip
+    usage = log.stats.model_usage["embedded/smollm2"]
+    read = usage.input_tokens + (usage.input_tokens_cache_read or 0)
+    assert found.prompt_tokens == read
+
+
+def test_without_its_file_tiktoken_is_not_asked(monkeypatch, tmp_path):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    assert not token_counter("openai/gpt-4o-mini").exact
+    assert not token_counter("vllm/Qwen/Qwen2.5-7B-Instruct").exact
