@@ -64,9 +64,12 @@ def own_file(tmp_path, own_rows) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
-    """A real browser, without a window: `chromium.new_page()`."""
+    """A real browser, without a window: `chromium.new_page()`.
+
+    For a module at a time: while it is open its event loop runs in this thread, and no eval can.
+    """
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no chromium on this machine (Debian: apt-get install chromium)")
