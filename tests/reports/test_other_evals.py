@@ -26,9 +26,8 @@ def reply_of(name):
     """A model that answers everything in its own way."""
 
     def reply(request, choice):
-        return (
-            f"{'Conclusion: yes' if name == 'one' else 'Conclusion: no'}\nError Section Number: 2"
-        )
+        said = "yes" if name == "one" else "no"
+        return f"Conclusion: {said}\nError Section Number: 2"
 
     return reply
 
