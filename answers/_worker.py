@@ -22,7 +22,7 @@ _START_UP = 60.0
 _workers: RunVar[CapacityLimiter] = RunVar("answer_workers")
 
 
-async def compare_answers(answer: str, target: str, seconds: int = 5) -> Comparison:
+async def compare_answers(answer: str, target: str, seconds: int = 10) -> Comparison:
     """Compare two answers mathematically, off the event loop.
 
     At most as many worker processes run as there are cores. One that overruns its time is killed

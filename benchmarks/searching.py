@@ -14,7 +14,7 @@ from benchmarks.openai_server import ChatRequest, OpenAIServer, Reply
 from misstep.evals.guided_search import guided_search
 
 LATENCY = 200
-STEPS = 4
+STEPS = 3
 PROBLEMS = 50
 CANDIDATES = 8
 ROUND_TRIPS = 2

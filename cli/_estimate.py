@@ -1,6 +1,6 @@
 """`misstep estimate`: what a run will take, before it is made."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,23 +50,38 @@ def estimate_run(
     stand-in, so that the prompts are those of the run.
     """
     arguments = task_arguments(given)
-    task = load_task(eval_name, arguments)
     runs = list(_like(logs, eval_name, model, arguments)) if logs else []
-    size = size_of(eval_name)
-    result = estimate(
-        task,
-        model,
-        completion or _usual(eval_name, size),
-        runs,
-        _price(model, cost_file),
-        limit,
-        [role.partition("=")[0] for role in roles],
-        size,
-    )
+    names = [role.partition("=")[0] for role in roles]
+    price = _price(model, cost_file)
+    result = estimated(eval_name, arguments, model, limit, names, completion, runs, price)
     if form == "json":
         click.echo(json_text(result), nl=False)
     else:
         _print(Console(), result, list(_notes(arguments, result, bool(logs and not runs))))
+
+
+def estimated(
+    name: str,
+    arguments: dict[str, Any],
+    model: str,
+    limit: int | None = None,
+    roles: Sequence[str] = (),
+    completion: int | None = None,
+    runs: Sequence[Run] = (),
+    price: tuple[Price, str] | None = None,
+) -> RunEstimate:
+    """Estimate a run of an eval by its name."""
+    size = size_of(name)
+    return estimate(
+        load_task(name, arguments),
+        model,
+        completion or _usual(name, size),
+        runs,
+        price or _price(model, None),
+        limit,
+        roles,
+        size,
+    )
 
 
 def _usual(name: str, size: Size) -> int:

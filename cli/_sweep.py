@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from misstep.registry import printable
 
 if TYPE_CHECKING:
-    from misstep.sweeps import Progress
+    from misstep.sweeps import Progress, Run
 
 
 @click.group()
@@ -26,17 +26,40 @@ _FILE = click.argument("file", type=click.Path(dir_okay=False))
 @sweep.command()
 @_FILE
 def plan(file: str) -> None:
-    """Print the runs that FILE asks for, with their samples, before anything is run."""
+    """Print the runs that FILE asks for: samples, calls, tokens and price. Nothing is run."""
     from misstep.sweeps import read_sweep, runs_of
 
-    table = Table(
-        Column("run", overflow="fold"), Column("model", overflow="fold"), "samples", "shards"
-    )
-    for run in runs_of(read_sweep(file)):
-        start, stop = run.command.samples()
-        cells = (run.name, run.label, f"{stop - start:,}", f"{run.eval.shards}")
+    columns = (Column(name, overflow="fold") for name in ("run", "model"))
+    numbers = (Column(name, justify="right") for name in ("samples", "calls", "tokens", "price"))
+    table = Table(*columns, *numbers)
+    runs = runs_of(read_sweep(file))
+    for run in runs:
+        cells = (run.name, run.label, *_expected(run))
         table.add_row(*(escape(printable(cell)) for cell in cells))
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    console.print(
+        f"{len(runs)} runs. Calls and tokens are estimates, as `misstep estimate` explains them; "
+        "– is not known.",
+        highlight=False,
+    )
+
+
+def _expected(run: "Run") -> tuple[str, str, str, str]:
+    """The samples, calls, tokens and price of a run; a file's task is only counted."""
+    from misstep.cli._estimate import estimated
+    from misstep.reports._written import dollars
+
+    unknown = "–"
+    if not run.eval.eval.startswith("misstep/"):
+        start, stop = run.command.samples()
+        return f"{stop - start:,}", unknown, unknown, unknown
+    told = estimated(
+        run.eval.eval, run.args, run.model.model, run.eval.limit, list(run.model.roles)
+    )
+    calls = unknown if told.calls is None else f"{told.calls:,}"
+    price = unknown if told.price is None else dollars(told.price)
+    return f"{told.samples:,}", calls, f"{told.tokens:,}", price
 
 
 @sweep.command()

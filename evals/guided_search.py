@@ -2,7 +2,7 @@
 
 inspect eval evals/guided_search.py --model vllm/policy --model-role reward=vllm/judge
 inspect eval evals/guided_search.py -T source=amc23,aime24 --model vllm/policy
-    --model-role 'reward={model: prm/qwen2.5-math-prm-7b, base_url: "http://localhost:8001"}'
+    --model-role 'reward={model: prm/qwen2.5-math-prm-7b, model_args: {base_url: "http://x:8001"}}'
 inspect eval evals/guided_search.py -T method=majority -T n=32 --model vllm/policy
 inspect eval misstep/guided_search.best_of_n --model vllm/policy --model-role reward=vllm/judge
 inspect eval misstep/guided_search.sample --model vllm/policy --model-role reward=vllm/judge

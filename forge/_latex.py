@@ -75,16 +75,19 @@ _DOUBLED = re.compile(
 
 def broken_latex(text: str) -> str | None:
     """What does not close in a text, or None where all of it does."""
-    opened = text.count("{") - _commands(text, "\\{")
-    closed = text.count("}") - _commands(text, "\\}")
-    if opened != closed:
-        return f"{opened} opening and {closed} closing braces"
+    # Plain counts first: almost always they agree, and what is escaped pairs, too.
+    if text.count("{") != text.count("}"):
+        opened = text.count("{") - _commands(text, "\\{")
+        closed = text.count("}") - _commands(text, "\\}")
+        if opened != closed:
+            return f"{opened} opening and {closed} closing braces"
     for opening, closing in _PAIRS:
-        if _commands(text, opening) != _commands(text, closing):
+        if text.count(opening) != text.count(closing) and _commands(text, opening) != _commands(
+            text, closing
+        ):
             return f"{opening} and {closing} do not pair"
-    if "$" in text and (text.count("$") - _commands(text, "\\$")) % 2:
+    if text.count("$") % 2 and (text.count("$") - _commands(text, "\\$")) % 2:
         return "an odd number of $"
-    # Counted first, since almost always they pair, arrows and all.
     if text.count("\\left") != text.count("\\right"):
         sides = _SIDE.findall(text)
         if 2 * sides.count("left") != len(sides):

@@ -73,7 +73,7 @@ def examine(number: int, row: object, min_steps: int = MIN_STEPS) -> Examined:
         found = LeftOut.ONE_BLOCK
     elif len(cut.steps) < min_steps:
         found = LeftOut.TOO_FEW_STEPS
-    elif not is_english(f"{problem} {solution}"):
+    elif not is_english(f"{problem[:_ENOUGH]} {solution[:_ENOUGH]}"):
         found = LeftOut.NOT_ENGLISH
     elif broken_latex(solution):
         found = LeftOut.BROKEN_LATEX
@@ -118,7 +118,7 @@ _OTHER = frozenset(
 )
 _FOREIGN_SCRIPT = re.compile(r"[\u0400-\u052f\u0590-\u06ff\u0900-\u0dff\u3040-\u30ff\u4e00-\u9fff]")
 _FEW_LETTERS = 0.01
-_ENOUGH = 1500
+_ENOUGH = 1000
 """Characters to know a language by."""
 
 
@@ -128,6 +128,6 @@ def is_english(text: str) -> bool:
     # The bytes tell at once that there are too few letters of another script.
     if len(text.encode(errors="replace")) - len(text) > few:
         return len(_FOREIGN_SCRIPT.findall(text)) <= few
-    words = text[:_ENOUGH].lower().split()
+    words = text.lower().split()
     english = sum(map(_ENGLISH.__contains__, words))
     return english >= sum(map(_OTHER.__contains__, words))

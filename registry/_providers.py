@@ -1,4 +1,4 @@
-"""What providers do with a trailing assistant message: `providers.yaml`."""
+"""What providers do at the end of a message, given or written: `providers.yaml`."""
 
 from typing import Any
 
@@ -16,6 +16,9 @@ class Provider(Fact):
     """What makes it do so where it does not by itself."""
     new_turn_with: dict[str, Any] | None = None
     """What makes it begin a new message where it does not by itself; None where nothing does."""
+    stop_in_text_with: dict[str, Any] = Field(default_factory=dict)
+    """What leaves a stop string in the text, which tells a text that ended there from one that
+    ended by itself."""
 
 
 def find_provider(name: str) -> Provider:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from inspect_ai.model import (
     ChatCompletionChoice,
@@ -14,22 +14,13 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, TaskState
 
 from misstep.answers import boxes
-from misstep.registry import fill, find_policy_prompt
+from misstep.registry import fill, find_policy_prompt, find_provider
 from misstep.solvers._voting import draw_votes
 
 Continuation: TypeAlias = Literal["auto", "prefill", "prompt"]
 CONTINUATIONS: tuple[Continuation, ...] = ("auto", "prefill", "prompt")
 
 BLANK_LINE = "\n\n"
-_CONTINUING = ("vllm", "sglang", "sagemaker", "embedded", "openai-api", "mockllm")
-"""Providers behind which the assistant's turn is continued, or can be."""
-_EXTRA_BODY: dict[str, dict[str, Any]] = {
-    # Inspect sets these itself for vLLM and SGLang. The stop string in the text tells a step that
-    # ended at a blank line from one that ended by itself.
-    "vllm": {"include_stop_str_in_output": True},
-    "sglang": {"no_stop_trim": True},
-    "openai-api": {"continue_final_message": True, "add_generation_prompt": False},
-}
 
 
 @dataclass(frozen=True)
@@ -56,9 +47,9 @@ class Policy:
     def __init__(self, state: TaskState, generate: Generate, continuation: Continuation) -> None:
         self._state = state
         self._generate = generate
-        self._provider = state.model.api
-        known = self._provider in _CONTINUING
-        self._prefills = continuation == "prefill" or (continuation == "auto" and known)
+        self._provider = find_provider(state.model.api)
+        able = self._provider.continues or bool(self._provider.continue_with)
+        self._prefills = continuation == "prefill" or (continuation == "auto" and able)
         self._drawn = 0
 
     async def next_steps(self, steps: Sequence[str], n: int) -> list[Drawn]:
@@ -72,9 +63,9 @@ class Policy:
     async def _choices(
         self, messages: list[ChatMessage], n: int, prefilled: bool
     ) -> list[ChatCompletionChoice]:
-        extra = dict(_EXTRA_BODY.get(self._provider, {}))
-        if self._provider == "openai-api" and not (prefilled and self._prefills):
-            extra = {}
+        extra = dict(self._provider.stop_in_text_with)
+        if prefilled and self._prefills and not self._provider.continues:
+            extra |= self._provider.continue_with
         # A retry of the same question counts its seeds on, or it would get the same candidates.
         output = await draw_votes(
             self._state, self._generate, messages, n, first=self._drawn, extra_body=extra or None

@@ -64,9 +64,12 @@ def own_file(tmp_path, own_rows) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
-    """A real browser, without a window: `chromium.new_page()`."""
+    """A real browser, without a window: `chromium.new_page()`.
+
+    For one module: while Playwright runs, no other event loop can in the same thread.
+    """
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no chromium on this machine (Debian: apt-get install chromium)")

@@ -3,8 +3,9 @@
 import argparse
 import signal
 
-from benchmarks.openai_server import REPLIES, Fault, Faults, OpenAIServer
+from benchmarks.openai_server import REPLIES, Fault, Faults, OpenAIServer, injector
 
+_REPLIES = {**REPLIES, "injector": injector}
 _STOP = [signal.SIGINT, signal.SIGTERM]
 
 
@@ -16,7 +17,7 @@ def _rate(text: str) -> tuple[Fault, float]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.openai_server", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    parser.add_argument("--reply", choices=REPLIES, default="critic", help="what to answer")
+    parser.add_argument("--reply", choices=_REPLIES, default="critic", help="what to answer")
     parser.add_argument("--latency", type=float, default=0.0, help="milliseconds before an answer")
     parser.add_argument("--max-choices", type=int, help="a limit to n; 1 ignores n")
     parser.add_argument(
@@ -35,7 +36,7 @@ def main() -> None:
     """Serve until told to stop."""
     arguments = _arguments()
     server = OpenAIServer(
-        REPLIES[arguments.reply],
+        _REPLIES[arguments.reply],
         port=arguments.port,
         latency=arguments.latency,
         max_choices=arguments.max_choices,

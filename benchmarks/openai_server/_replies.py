@@ -80,7 +80,6 @@ REPLIES: dict[str, ReplyFunction] = {
     "short": short,
     "plus_minus": plus_minus,
     "judge": judge,
-    "injector": injector,
 }
 
 

@@ -58,7 +58,7 @@ def test_a_failing_reply_function_is_named_and_not_retried():
         assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("name", REPLIES)
+@pytest.mark.parametrize("name", sorted(set(REPLIES) - {"injector"}))
 def test_builtin_replies_depend_on_messages_choice_and_seed(name):
     # Verdicts are few, so one choice may well repeat another: sixteen do not.
     def texts(server, **settings):

@@ -339,7 +339,7 @@ def test_a_context_that_is_too_long_for_the_judge_is_a_missing_reward(search):
 
 def test_an_answer_that_explodes_is_undecided_and_the_run_goes_on(search, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "misstep.scorers._answers.compare_answers", partial(compare_answers, seconds=1)
+        "misstep.scorers._answers.compare_answers", partial(compare_answers, seconds=4)
     )
     path = tmp_path / "powers.jsonl"
     rows = [{"problem": p, "answer": "2^{10}"} for p in ("p", "q")]
