@@ -118,11 +118,11 @@ def page(runs: list[Run], command: str, limit: int) -> str:
     """The reference results as Markdown."""
     parts = [
         "# Reference results\n",
-        "What calls no model, and the embedded SmolLM2-135M, on the sets that come with misstep: "
-        "what any table needs beside it. A model of 135 million parameters cannot judge "
-        f"mathematics; it ran on {limit} samples of each set, drawn with seed 42, to prove the "
+        "What calls no model, and the embedded SmolLM2-135M, on the sets that come with misstep:\n"
+        "what any table needs beside it. A model of 135 million parameters cannot judge\n"
+        f"mathematics; it ran on {limit} samples of each set, drawn with seed 42, to prove the\n"
         "machinery, and its figures mean no more than that.\n",
-        f"`{command}`, misstep {version('misstep')}, Inspect {version('inspect-ai')}, "
+        f"`{command}`, misstep {version('misstep')}, Inspect {version('inspect-ai')},\n"
         f"{datetime.now(UTC):%Y-%m-%d}. Figures in percent, with 95% intervals.\n",
     ]
     for benchmark in benchmarks(runs):

@@ -219,7 +219,7 @@ def _corrected(contrasts: Sequence[Contrast]) -> Iterator[Contrast]:
 def _differing(paired: Sequence[Sequence[Sample]], scorer: str) -> Iterator[Differing]:
     for same in zip(*paired, strict=True):
         scores = [sample.scores[scorer] for sample in same]
-        if len({score.hit for score in scores}) > 1:
+        if any(score.value != scores[0].value for score in scores):
             yield Differing(
                 id=same[0].id,
                 subset=same[0].facets.get("subset", ""),

@@ -14,8 +14,11 @@ from misstep.reports._runs import Run
 if TYPE_CHECKING:
     import pandas
 
+MEAN = "mean_subset_f1_score"
+"""What the ProcessBench paper averages."""
+
 FIGURES = {
-    "first_error": ("f1_score", "error_accuracy", "correct_accuracy", "mean_subset_f1_score"),
+    "first_error": ("f1_score", "error_accuracy", "correct_accuracy", MEAN),
     "error_sections": ("f1_macro", "precision_macro", "recall_macro", "f1_micro"),
     "recovery": ("IR_correct_rate", "CR_correct_rate", "NR_correct_rate", "recovery_rate"),
 }
@@ -60,6 +63,8 @@ def figures_of(benchmark: Benchmark, reading: str = "strict") -> list[str]:
     metrics = [run.metrics[run.scorer(reading)] for run in benchmark.runs]
     there = {name for figures in metrics for name, value in figures.items() if not isnan(value)}
     wanted = list(FIGURES.get(benchmark.kind, ("accuracy", "mean")))
+    if len(benchmark.subsets) < 2:
+        there.discard(MEAN)
     subset_figure = BY_SUBSET.get(benchmark.kind)
     if subset_figure and len(benchmark.subsets) <= 12:
         wanted += [f"{subset}_{subset_figure}" for subset in benchmark.subsets]
@@ -85,8 +90,7 @@ def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFr
 
 def headline(benchmark: Benchmark, figures: Sequence[str]) -> str:
     """The figure that ranks a leaderboard: the one that papers print, where there are papers."""
-    mean = "mean_subset_f1_score"
-    return mean if mean in figures and any(_published(benchmark, figures)) else figures[0]
+    return MEAN if MEAN in figures and any(_published(benchmark, figures)) else figures[0]
 
 
 def _row(run: Run, label: str, figures: Sequence[str], reading: str) -> Row:
@@ -141,7 +145,7 @@ def _values(result: Result, subset: str, subsets: Sequence[str]) -> dict[str, fl
         return {**each, **{f"{name}_macro": value for name, value in kinds.items() if whole}}
     scores = [result.subsets[name].f1 for name in subsets]
     mean = result.mean_f1 if whole or not scores else sum(scores) / len(scores)
-    return {**each, "mean_subset_f1_score": mean}
+    return {**each, MEAN: mean}
 
 
 def _published_row(

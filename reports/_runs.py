@@ -27,8 +27,10 @@ ANSWERS = "answers"
 """The kind of a run whose samples are simply right or wrong."""
 
 
-DATA = ("source", "subset", "accept", "per_task", "seed", "critic", "style", "order")
-"""Arguments that say which rows are asked about, or are told in other words."""
+TOLD = ("critic", "style", "order", "domain")
+"""Arguments whose values say how a model was asked."""
+DATA = ("source", "subset", "accept", "per_task", "seed", *TOLD)
+"""Arguments that say which rows are asked about, or are told already."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Run:
         if self.name != self.model:
             return "baseline"
         told = ["imported"] * self.imported
-        told += [str(self.settings[n]) for n in ("critic", "style", "order") if n in self.settings]
+        told += [str(self.settings[n]) for n in TOLD if n in self.settings]
         scored = (score for sample in self.scored for score in sample.scores.values())
         votes = max((max(score.hits_at, default=1) for score in scored), default=1)
         told += [f"{votes} votes"] * (votes > 1)

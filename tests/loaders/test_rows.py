@@ -21,6 +21,7 @@ def test_a_row_becomes_a_sample(own_file):
         "subset": "sums",
         "generator": None,
         "steps": ["1 + 1 = 3."],
+        "n_steps": 1,
     }
     assert last.metadata["label"] == 2
 

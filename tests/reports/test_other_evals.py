@@ -1,0 +1,114 @@
+"""Logs of the evals that are not of first errors, from real runs."""
+
+import json
+
+import pytest
+from inspect_ai import eval as run_task
+from inspect_ai.model import get_model
+
+from benchmarks.openai_server import OpenAIServer
+from misstep.cli._tasks import load_task
+from misstep.reports import (
+    benchmarks,
+    budget,
+    build_report,
+    compare,
+    leaderboard,
+    read_logs,
+    recovery_frame,
+)
+from tests.deltabench_rows import delta_row
+
+ROWS = 5
+
+
+def reply_of(name):
+    """A model that answers everything in its own way."""
+
+    def reply(request, choice):
+        said = "yes" if name == "one" else "no"
+        return f"Conclusion: {said}\nError Section Number: 2"
+
+    return reply
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory):
+    """Two models on error recovery, a search without rewards, and erroneous sections."""
+    folder = tmp_path_factory.mktemp("others")
+    rows = [delta_row(f"d-{i}", errors=[2] if i % 2 else [1]) for i in range(ROWS)]
+    path = folder / "delta.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    for name in ("one", "two"):
+        with OpenAIServer(reply_of(name)) as server:
+            model = get_model(
+                f"openai-api/local/{name}", base_url=server.url, api_key="x", memoize=False
+            )
+            tasks = [
+                load_task("error-recovery.sample", {}),
+                load_task("guided_search.sample", {"method": "majority", "n": 2}),
+                load_task("deltabench_sections", {"source": str(path)}),
+            ]
+            for task in tasks:
+                [log] = run_task(
+                    task, model=model, limit=ROWS, log_dir=str(folder / "logs"), display="none",
+                    log_realtime=False,
+                )  # fmt: skip
+                assert log.status == "success"
+    return read_logs(folder / "logs")
+
+
+def test_all_of_them_are_counted(others):
+    assert others.skipped == []
+    kinds = {(b.eval, b.kind, len(b.runs)) for b in benchmarks(others.runs)}
+    assert kinds == {
+        ("error_recovery", "recovery", 2),
+        ("guided_search", "answers", 2),
+        ("deltabench_sections", "error_sections", 2),
+    }
+
+
+def test_leaderboards_have_the_figures_of_each_eval(others):
+    boards = {b.eval: leaderboard(b) for b in benchmarks(others.runs)}
+    assert {"IR_correct_rate", "CR_correct_rate_lower"} <= set(boards["error_recovery"])
+    assert {"accuracy", "accuracy_upper"} <= set(boards["guided_search"])
+    sections = boards["deltabench_sections"].set_index("run")
+    # One model flags section 2, which is the erroneous one of two rows in five.
+    assert sections.loc["openai-api/local/one", "f1_macro"] == pytest.approx(0.4)
+    assert sections.loc["openai-api/local/two", "f1_macro"] == 0.0
+
+
+def test_runs_of_each_eval_are_compared_by_its_own_figures(others):
+    found = {}
+    for benchmark in benchmarks(others.runs):
+        comparison = compare(benchmark.runs, resamples=300)
+        found[benchmark.eval] = {c.figure: c for c in comparison.contrasts}
+    assert set(found["error_recovery"]) == {
+        "NR_correct_rate",
+        "CR_correct_rate",
+        "IR_correct_rate",
+    }
+    assert set(found["guided_search"]) == {"accuracy"}
+    sections = found["deltabench_sections"]
+    assert sections["f1_macro"].difference == pytest.approx(-0.4)
+    assert sections["f1_macro"].test == "bootstrap"
+    assert sections["f1_micro"].first_value == pytest.approx(0.4)
+
+
+def test_a_report_of_them_has_their_charts(others):
+    titles = {
+        section.title.partition(" ")[0]: [drawing.title for drawing in section.drawings]
+        for section in build_report(others).sections
+    }
+    assert "Recovery: task" in titles["error_recovery"]
+    assert "Accuracy and calls" in titles["guided_search"]
+    assert "F1, macro by run" in titles["deltabench_sections"]
+
+
+def test_rates_and_budgets_are_tables(others):
+    runs = {b.eval: b.runs for b in benchmarks(others.runs)}
+    rates = recovery_frame(runs["error_recovery"])
+    assert set(rates["variation"].str[:2]) == {"NR", "CR", "IR"}
+    spent = budget(runs["guided_search"])
+    assert (spent["calls_a_sample"] == 1).all()
+    assert (spent["tokens_a_sample"] > 0).all()
