@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 T = TypeVar("T", bound=BaseModel)
 
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.DOTALL)
 
 
 class InjectionReply(BaseModel):
@@ -56,7 +56,7 @@ def read_reply(text: str, kind: type[T]) -> T:
     start, end = body.find("{"), body.rfind("}")
     try:
         content = json.loads(body[start : end + 1] if 0 <= start < end else body)
-    except (json.JSONDecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:  # a number of thousands of digits, too
         raise UnreadableReplyError("not_json", f"the reply is not JSON: {problem}") from None
     try:
         return kind.model_validate(content)

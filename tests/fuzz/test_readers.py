@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from misstep.answers import boxes, last_boxed
 from misstep.answers._compare import compare_plainly
+from misstep.forge import split_steps
+from misstep.forge._reply import InjectionReply, UnreadableReplyError, read_reply
 from misstep.loaders._files import parse_rows
 from misstep.loaders._rows import check_rows
 from misstep.registry import DataError, MisstepError, RegistryError
@@ -103,6 +105,30 @@ def test_answers_are_compared_plainly_the_same_both_ways(one, other):
     assert (here is None) == (there is None)
     if here is not None:
         assert here.outcome == there.outcome
+
+
+@quick
+@given(texts)
+def test_steps_join_to_the_text_they_were_cut_from(text):
+    assert "".join(split_steps(text)) == text
+
+
+replies = st.dictionaries(
+    st.sampled_from([*InjectionReply.model_fields, "other"]),
+    st.none() | st.integers() | st.text(max_size=9) | st.lists(st.text(max_size=9), max_size=3),
+).map(json.dumps)
+
+
+@quick
+@given(texts | replies | st.just('{"error_step": ' + "9" * 5_000 + "}"))
+def test_an_injected_reply_is_whole_or_refused_by_name(text):
+    try:
+        reply = read_reply(text, InjectionReply)
+    except UnreadableReplyError as refusal:
+        assert refusal.reason in {"not_json", "missing_field", "malformed_field"}
+    else:
+        assert reply.rewritten_steps
+        assert reply.final_answer
 
 
 json_values = st.recursive(

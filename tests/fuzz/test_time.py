@@ -11,9 +11,11 @@ import resource
 
 from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant
 from misstep.answers import boxes, compare_texts
+from misstep.forge import split_steps
+from misstep.forge._reply import InjectionReply, UnreadableReplyError, read_reply
 from misstep.registry import find_judge
 from misstep.scorers import read_sections, read_structured, read_verdict
-from misstep.solvers._step_verdicts import read_step
+from misstep.rewards._step_verdicts import read_step
 
 resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))
 
@@ -25,14 +27,25 @@ def read(text):
         read_sections(text, reading)
     read_structured(text)
     boxes(text)
+    split_steps(text)
     compare_texts(text, "1")
     choice = ChatCompletionChoice(message=ChatMessageAssistant(content=text))
     for judge in ("single_token", "written", "plain"):
         read_step(choice, find_judge(judge))
 
 
+def read_injection(text):
+    try:
+        read_reply(text, InjectionReply)
+    except UnreadableReplyError:
+        pass
+
+
 for piece in {pieces!r}:
-    read(piece * (1_000_000 // len(piece)) + "x")
+    text = piece * (1_000_000 // len(piece)) + "x"
+    read(text)
+    for start in ("", "```", '{"error_step": '):
+        read_injection(start + text)
 """
 
 PIECES = [
@@ -46,6 +59,13 @@ PIECES = [
     "1. Conclusion: ",
     "9",
     "a\n\n",
+    "1. ",
+    "\n",
+    "```\n",
+    "[",
+    "\\begin{a}",
+    "$$",
+    "\\[",
 ]
 
 
