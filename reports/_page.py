@@ -32,7 +32,6 @@ def report_page(report: Report, place: str, viewer: str = VIEWER) -> str:
     """
     chart_library()
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
 
     scripts = [_library(), _text("page.js")]
     style = _text("page.css")
@@ -48,10 +47,9 @@ def report_page(report: Report, place: str, viewer: str = VIEWER) -> str:
         place=place,
         viewer=viewer.rstrip("/"),
         policy=policy,
-        # Our own files, not a log's.
-        scripts=[Markup(script) for script in scripts],  # noqa: S704
-        style=Markup(style),  # noqa: S704
-        json=lambda content: Markup(_json(content)),  # noqa: S704
+        scripts=scripts,
+        style=style,
+        json=_json,
         drawing=_drawing,
         version=version("misstep"),
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
