@@ -10,7 +10,7 @@ ROOMS := answers cli evals forge generator loaders providers registry reports re
 export UV_SYSTEM_CERTS ?= true
 UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
 
-.PHONY: setup demo reference test lint types linked unit lock bench soak clean
+.PHONY: test-all setup demo reference test lint types linked unit lock bench soak clean
 
 setup: $(VENV)/.ready
 
@@ -27,10 +27,14 @@ demo: setup
 
 test: lint types unit
 
+# The long tests, too: endurance, clusters, ten thousand generated solutions.
+test-all: UNIT = --all
+test-all: test
+
 # What a wheel build leaves beside the code would hide from Inspect, started from here, that misstep is installed.
 unit: setup
 	@rm -rf misstep.egg-info
-	$(BIN)/pytest -n auto --dist loadfile --cov=loaders --cov=solvers --cov=scorers --cov=registry --cov=generator --cov=forge --cov-fail-under=90
+	$(BIN)/pytest $(UNIT) -n 3 --dist loadfile --cov=loaders --cov=solvers --cov=scorers --cov=registry --cov=generator --cov=forge --cov-fail-under=90
 
 lint: setup linked
 	$(BIN)/ruff check .

@@ -71,9 +71,9 @@ def estimated(
     price: tuple[Price, str] | None = None,
 ) -> RunEstimate:
     """Estimate a run of an eval by its name."""
-    size = size_of(name)
+    task, size = load_task(name, arguments), size_of(name)
     return estimate(
-        load_task(name, arguments),
+        task,
         model,
         completion or _usual(name, size),
         runs,

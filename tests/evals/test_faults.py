@@ -29,8 +29,8 @@ def faults(rate):
     ("reply", "arguments"),
     [
         (critic, {}),
-        (critic, {"votes": 4}),
-        (plus_minus, {"critic": "stepwise"}),
+        pytest.param(critic, {"votes": 4}, marks=pytest.mark.long),
+        pytest.param(plus_minus, {"critic": "stepwise"}, marks=pytest.mark.long),
     ],
     ids=["one vote", "four votes", "stepwise"],
 )

@@ -109,6 +109,7 @@ def send(run: Run, name: str) -> float:
     return time.monotonic() - sent
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_a_long_answer_soon_and_leaves_a_log(runs):
     assert send(runs["SIGINT"], "SIGINT") < 15
     assert runs["SIGINT"].group_is_gone()

@@ -7,7 +7,7 @@ from scipy.stats import chi2_contingency
 from statsmodels.stats.proportion import proportion_confint
 
 from misstep.generator import VERSION
-from misstep.reports._samples import _finding
+from misstep.reports._samples import finding_of
 from misstep.reports._study import DIMENSIONS, MANY, Cell, Judged, cells, dependence
 
 BY_NAME = {dimension.name: dimension for dimension in DIMENSIONS}
@@ -34,7 +34,7 @@ def judged(label, verdict, finding, *, length=9, critic="a", **metadata):
     ],
 )
 def test_what_a_verdict_is_beside_a_label(verdict, label, out_of_range, finding):
-    assert _finding(verdict, label, out_of_range) == finding
+    assert finding_of(verdict, label, out_of_range) == finding
 
 
 def test_groups_count_exact_hits_of_rows_with_an_error_only():

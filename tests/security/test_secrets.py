@@ -14,7 +14,9 @@ KEY = "sk-planted-0123456789abcdef"
 BIN = Path(sys.executable).parent
 
 
-@pytest.mark.parametrize("rate", [0.0, 1.0], ids=["answered", "refused"])
+@pytest.mark.parametrize(
+    "rate", [0.0, pytest.param(1.0, marks=pytest.mark.long)], ids=["answered", "refused"]
+)
 def test_a_key_is_in_no_log_and_no_message(tmp_path, rate):
     with OpenAIServer(short, faults=Faults({Fault.CONTEXT_LENGTH: rate})) as server:
         done = subprocess.run(

@@ -38,6 +38,7 @@ def key(monkeypatch):
     monkeypatch.setenv("LOCAL_API_KEY", "x")
 
 
+@pytest.mark.long
 def test_a_run_whose_parent_is_killed_goes_on_where_it_was(tmp_path, server):
     slowly = ("--max-connections", "1", "--log-buffer", "1")
     run = planned(tmp_path, server.url, *slowly, count=1, limit="30")

@@ -35,6 +35,7 @@ def cluster():
     cluster.shutdown()
 
 
+@pytest.mark.long
 def test_a_sweep_outlives_a_node(cluster, tmp_path, monkeypatch):
     monkeypatch.setenv("LOCAL_API_KEY", "x")
     with OpenAIServer(short, latency=100) as server:
