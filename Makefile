@@ -27,14 +27,15 @@ demo: setup
 
 test: lint types unit
 
-# The long tests, too: endurance, clusters, ten thousand generated solutions.
-test-all: UNIT = --all
+# The long tests, too (endurance, clusters, ten thousand generated solutions), and what the tests cover.
+test-all: UNIT = --all --cov=answers --cov=forge --cov=generator --cov=loaders --cov=registry --cov=reports --cov=rewards \
+	--cov=scorers --cov=shards --cov=solvers --cov=sweeps --cov-fail-under=90
 test-all: test
 
 # What a wheel build leaves beside the code would hide from Inspect, started from here, that misstep is installed.
 unit: setup
 	@rm -rf misstep.egg-info
-	$(BIN)/pytest $(UNIT) -n 3 --dist loadfile --cov=loaders --cov=solvers --cov=scorers --cov=registry --cov=generator --cov=forge --cov-fail-under=90
+	$(BIN)/pytest -n 3 --dist loadfile $(UNIT)
 
 lint: setup linked
 	$(BIN)/ruff check .

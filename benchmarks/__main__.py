@@ -29,6 +29,7 @@ BENCHMARKS = (
     "recovery",
     "serving",
     "throughput",
+    "sharding",
 )
 
 WIDTH = 140
