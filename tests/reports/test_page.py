@@ -109,9 +109,9 @@ def test_samples_are_looked_through_and_linked_to_the_viewer(chromium, page_file
     page = Opened(chromium, page_file).page
     details = page.locator("details.samples").first
     details.locator("> summary").click()
-    assert "1 to 50 of 200" in details.locator(".tools").inner_text()
+    assert f"1 to 50 of {len(ROWS)}" in details.locator(".tools").inner_text()
     details.get_by_text("Next").click()
-    assert details.locator("tbody tr").count() == 50
+    assert details.locator("tbody tr").count() == len(ROWS) - 50
     details.locator("input").fill(ROWS[0].id)
     row = details.locator("tbody tr").first
     assert row.locator("th").inner_text() == ROWS[0].id
