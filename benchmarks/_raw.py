@@ -1,34 +1,37 @@
-"""The same prompts with nothing but asyncio and the openai client, as a program of its own."""
+"""Recorded requests with nothing but asyncio and the openai client, as a program of its own."""
 
 import asyncio
+import inspect
+import json
+import os
 import sys
+from pathlib import Path
+from typing import Any
 
 from openai import AsyncOpenAI
 
-from benchmarks._runs import CONNECTIONS
-from misstep.loaders import load_rows
-from misstep.registry import find_domain
-from misstep.solvers import critique_prompt
+CONNECTIONS = 64
 
 
-async def ask(prompts: list[str], url: str) -> int:
-    """Ask them all, so many at once; the number of answers."""
+async def ask(bodies: list[dict[str, Any]], url: str) -> int:
+    """Send them all, so many at once; the number of answers."""
     places = asyncio.Semaphore(CONNECTIONS)
     async with AsyncOpenAI(base_url=url, api_key="x") as client:
+        known = inspect.signature(client.chat.completions.create).parameters
 
-        async def one(prompt: str) -> bool:
+        async def one(body: dict[str, Any]) -> bool:
+            own = {name: value for name, value in body.items() if name in known}
+            beside = {name: value for name, value in body.items() if name not in known}
             async with places:
-                answer = await client.chat.completions.create(
-                    model="critic", messages=[{"role": "user", "content": prompt}]
-                )
+                answer = await client.chat.completions.create(**own, extra_body=beside or None)
             return bool(answer.choices[0].message.content)
 
-        return sum(await asyncio.gather(*map(one, prompts)))
+        return sum(await asyncio.gather(*map(one, bodies)))
 
 
 if __name__ == "__main__":
-    url, source = sys.argv[1:]
-    domain = find_domain("mathematics")
-    rows = load_rows(source)
-    asked = [critique_prompt(domain, row.problem, row.steps, None) for row in rows]
-    sys.exit(0 if asyncio.run(ask(asked, url)) == len(asked) else 1)
+    recorded = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
+    answered = asyncio.run(
+        ask([json.loads(line) for line in recorded], os.environ["LOCAL_BASE_URL"])
+    )
+    sys.exit(0 if answered == len(recorded) else f"{answered} of {len(recorded)} were answered")

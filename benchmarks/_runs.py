@@ -27,9 +27,14 @@ def run(task: Task, model: Model) -> None:
 
 
 def seconds(task: Task, model: Model) -> float:
-    """Run a task; the time from the first sample's start to the last one's end."""
+    """Run a task; the time that its samples took."""
     with tempfile.TemporaryDirectory() as folder:
-        samples = read_eval_log_sample_summaries(_run(task, model, folder).location)
+        return span(_run(task, model, folder).location)
+
+
+def span(log: str) -> float:
+    """The time from the first sample's start to the last one's end."""
+    samples = read_eval_log_sample_summaries(log)
     # ISO texts of one time zone: their order is that of the times.
     started = min(sample.started_at for sample in samples if sample.started_at)
     completed = max(sample.completed_at for sample in samples if sample.completed_at)

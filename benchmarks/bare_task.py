@@ -1,18 +1,33 @@
-"""A task with nothing of misstep in its run: the peer that ProcessBench is measured beside."""
+"""A task with nothing of misstep in its run: the peer that evals are measured beside."""
+
+import json
+from pathlib import Path
+from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 from inspect_ai.scorer import includes
-from inspect_ai.solver import generate
+from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
 from misstep.loaders import load_rows
 from misstep.registry import find_domain
 from misstep.solvers import critique_prompt
 
+_MESSAGES = {
+    "system": ChatMessageSystem,
+    "user": ChatMessageUser,
+    "assistant": ChatMessageAssistant,
+}
+_OPTIONS = {"n": "num_choices", "stop": "stop_seqs"} | {
+    name: name for name in ("seed", "temperature", "max_tokens", "logprobs", "top_logprobs")
+}
+"""Inspect's names for what a request says."""
+
 
 @task
 def bare(source: str) -> Task:
-    """The same prompts and targets, asked and scored by Inspect's own parts."""
+    """The prompts and targets of first-error rows, asked and scored by Inspect's own parts."""
     samples = [
         Sample(
             id=row.id,
@@ -22,3 +37,30 @@ def bare(source: str) -> Task:
         for row in load_rows(source)
     ]
     return Task(dataset=MemoryDataset(samples), solver=generate(), scorer=includes())
+
+
+@task
+def bare_requests(requests: str) -> Task:
+    """Recorded requests, each a sample."""
+    bodies = map(json.loads, Path(requests).read_text(encoding="utf-8").splitlines())
+    samples = [
+        Sample(
+            id=number,
+            input=[_MESSAGES[m["role"]](content=m["content"]) for m in body["messages"]],
+            target="0",
+            metadata={_OPTIONS[name]: body[name] for name in _OPTIONS if name in body},
+        )
+        for number, body in enumerate(bodies)
+    ]
+    return Task(dataset=MemoryDataset(samples), solver=as_recorded(), scorer=includes())
+
+
+@solver
+def as_recorded() -> Solver:
+    """One call with the options of the request."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        options: dict[str, Any] = state.metadata
+        return await generate(state, **options)
+
+    return solve

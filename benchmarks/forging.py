@@ -10,15 +10,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from datetime import datetime
 from itertools import cycle, islice
 from pathlib import Path
 
-from inspect_ai.log import read_eval_log_sample_summaries
-
-from benchmarks._measurement import TIMES, Measurement
-from benchmarks._runs import CONNECTIONS, ROOT, local_model, server_process
-from benchmarks.memory import UNITS
+from benchmarks._measurement import TIMES, UNITS, Measurement
+from benchmarks._runs import CONNECTIONS, ROOT, local_model, server_process, span
 from misstep.forge import Calls, Order, analyse, build_set, examine, source_rows
 from misstep.loaders import RawRow, mirror
 
@@ -27,7 +23,7 @@ MEGABYTES = 500
 LONGER = 1.05
 ROWS = (2_000, 100_000)
 LATENCY = 2000
-EXAMPLES = 256
+EXAMPLES = 1024
 
 
 def measure() -> Iterator[Measurement]:
@@ -80,10 +76,7 @@ def _building() -> Measurement:
 
         # Once before: the first run in a process imports the client libraries.
         build(Order(num_examples=2), "first")
-        samples = read_eval_log_sample_summaries(build(order, "measured"))
-    started = min(sample.started_at for sample in samples if sample.started_at)
-    ended = max(sample.completed_at for sample in samples if sample.completed_at)
-    taken = (datetime.fromisoformat(ended) - datetime.fromisoformat(started)).total_seconds()
+        taken = span(build(order, "measured"))
     ideal = EXAMPLES / CONNECTIONS * LATENCY / 1000
     note = f"{taken:.1f} s for {EXAMPLES} calls of {LATENCY} ms, {CONNECTIONS} at a time"
     return Measurement("a build beside its calls", taken / ideal, "times", LONGER, note)

@@ -11,15 +11,13 @@ from typing import Any
 
 from inspect_ai.model import Model, ModelOutput, ModelUsage, get_model
 
-from benchmarks._measurement import Measurement
+from benchmarks._measurement import UNITS, Measurement
 from benchmarks._rows import FULL, critique_of, rows_file
 from benchmarks._runs import ROOT, run
 from benchmarks.bare_task import bare
 from misstep.evals.processbench import processbench
 
 TARGET = 1.5
-# Of ru_maxrss in a megabyte: Linux counts kilobytes, macOS bytes.
-UNITS = 1e6 if sys.platform == "darwin" else 1e3
 
 
 def measure() -> Iterator[Measurement]:

@@ -1,8 +1,10 @@
 """Error recovery: round trips of a small run, idle connections in a long one, its own work."""
 
+import tempfile
 import time
 from collections.abc import Iterator
 from copy import copy
+from pathlib import Path
 
 from inspect_ai import Task
 from inspect_ai.model import ChatMessageSystem, ChatMessageUser, Model
@@ -11,12 +13,13 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect
 
 from benchmarks._measurement import Measurement
-from benchmarks._runs import CONNECTIONS, local_model, run, seconds, server_process
+from benchmarks._programs import program, two_processes
+from benchmarks._runs import CONNECTIONS, local_model, run, seconds, server_process, span
 from misstep.evals.error_recovery import error_recovery
 
 CALLS = 6
 """Of a sample."""
-SMALL, LONG, MIDDLE = 2, 48, 20
+SMALL, LONG, MIDDLE = 2, 144, 20
 """Samples of each of the five tasks: as in the variant `small`, for the long run, and between."""
 TRIPS, IDLE, BESIDE = 4, 0.1, 1.25
 TIMES = 2
@@ -31,11 +34,13 @@ def measure() -> Iterator[Measurement]:
         small = min(seconds(_task(SMALL), model) for _ in range(TIMES))
     note = f"{small:.2f} s; {5 * SMALL} samples of {CALLS} calls at 200 ms, two in turn"
     yield Measurement("error recovery, small", small / 0.2, "trips", TRIPS, note)
-    with server_process("--reply", "short", "--latency", "1000") as url:
-        elapsed = seconds(_task(LONG), local_model(url))
+    small, _ = _split(SMALL, 200)
+    note = f"{small:.2f} s, each process with half of the samples"
+    yield Measurement("error recovery, small, two processes", small / 0.2, "trips", TRIPS, note)
     calls = 5 * LONG * CALLS
+    _, elapsed = _split(LONG, 1000)
     idle = 1 - calls / (CONNECTIONS * elapsed)
-    note = f"{calls:,} calls at 1 s in {elapsed:.1f} s; {CONNECTIONS} connections"
+    note = f"{calls:,} calls at 1 s in {elapsed:.1f} s; {CONNECTIONS} connections, two processes"
     yield Measurement("error recovery, idle connections", idle, "share", IDLE, note)
     with server_process("--reply", "short") as url:
         model = local_model(url)
@@ -45,6 +50,19 @@ def measure() -> Iterator[Measurement]:
     each = 1000 / (5 * MIDDLE * CALLS)
     note = f"{each * ours:.1f} ms of processor time a call, bare calls {each * theirs:.1f} ms"
     yield Measurement("error recovery beside bare calls", ours / theirs, "times", BESIDE, note)
+
+
+def _split(per_task: int, latency: int) -> tuple[float, float]:
+    """Run in two processes: the time of the slower one's samples, and that of all samples."""
+    with (
+        server_process("--reply", "short", "--latency", str(latency)) as url,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        options = ("-T", "source=generated", "-T", f"per_task={per_task}")
+        program(two_processes("misstep/error_recovery", folder, *options), url)
+        [joined] = Path(folder).glob("*.eval")
+        parts = Path(folder).glob("*.shards/*/*.eval")
+        return max(span(str(part)) for part in parts), span(str(joined))
 
 
 def _task(per_task: int) -> Task:

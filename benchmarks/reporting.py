@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks._logs import copies, guesses, write_first_error_log
-from benchmarks._measurement import Measurement, quickest
+from benchmarks._measurement import UNITS, Measurement, quickest
 from benchmarks._rows import FULL, rows_file
 from benchmarks._runs import ROOT
-from benchmarks.memory import UNITS
 from misstep.loaders import load_rows
 from misstep.reports import build_report, compare, read_logs, read_run, report_page
 

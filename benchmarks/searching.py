@@ -10,11 +10,10 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import Model, get_model
 
 from benchmarks._measurement import TIMES, Measurement
-from benchmarks.openai_server import ChatRequest, OpenAIServer, Reply
+from benchmarks.openai_server import SEARCH_STEPS, OpenAIServer, searcher
 from misstep.evals.guided_search import guided_search
 
 LATENCY = 200
-STEPS = 3
 PROBLEMS = 50
 CANDIDATES = 8
 ROUND_TRIPS = 2
@@ -27,7 +26,7 @@ def measure() -> Iterator[Measurement]:
     """The seconds of a step, and fifty searches at once as a share of one after another."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        OpenAIServer(_reply, latency=LATENCY, pooling=_scores) as server,
+        OpenAIServer(searcher, latency=LATENCY, pooling=_scores) as server,
     ):
         policy = _model("openai-api/local/policy", server.url)
         rewards = {
@@ -41,20 +40,12 @@ def measure() -> Iterator[Measurement]:
             _run(folder, policy, reward, 1)
             alone = min(_seconds(_run(folder, policy, reward, 1)) for _ in range(TIMES))
             note = f"{CANDIDATES} candidates and rewards, {LATENCY} ms a call; in turn 1.8 s"
-            yield Measurement(f"a search step by {name}", alone / STEPS, "s", target, note)
+            yield Measurement(f"a search step by {name}", alone / SEARCH_STEPS, "s", target, note)
         slowest = _seconds(_run(folder, policy, reward, PROBLEMS))
         in_flight = server.most_in_flight
     note = f"{slowest:.1f} s, one alone {alone:.1f} s; {in_flight} calls in flight"
     ratio = slowest / (PROBLEMS * alone)
     yield Measurement(f"{PROBLEMS} searches at once beside in turn", ratio, "times", 0.3, note)
-
-
-def _reply(request: ChatRequest, choice: int) -> Reply | str:
-    if request.body["model"] == "judge":
-        return Reply("+", "length", {"+": {"+": 0.5 + choice / 100, "-": 0.4}})
-    *_, last = request.messages
-    steps = last["content"].count("\n\n") if last["role"] == "assistant" else 0
-    return rf"So \boxed{{{choice}}}" if steps + 1 == STEPS else f"Step {steps}, way {choice}."
 
 
 def _scores(text: str | list[int]) -> list[list[float]]:

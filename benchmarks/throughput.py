@@ -1,106 +1,141 @@
-"""ProcessBench from the command line to the log, beside raw asyncio and beside plain Inspect.
+"""Every eval from the command line to the log, beside raw asyncio and beside plain Inspect.
 
-All are whole programs, start-up included, with the same prompts, latency and connections.
+All are whole programs, start-up included, with the same connections and latency. The peers send
+the very requests that the eval sent: the raw one with asyncio and the openai client alone, plain
+Inspect as a trivial task with one call a sample.
 """
 
-import os
-import subprocess
-import sys
+import json
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks._measurement import Measurement
+from benchmarks._programs import BIN, MODEL, Usage, inspect_eval, program, raw_calls
 from benchmarks._rows import rows_file
-from benchmarks._runs import CONNECTIONS, ROOT, server_process
+from benchmarks._runs import CONNECTIONS, server_process
 
-SAMPLES = int(os.environ.get("MISSTEP_BENCH_SAMPLES", "1000"))
-BIN = Path(sys.executable).parent
-# What makes Inspect faster and costs nothing but the live view of a run.
-LEAN = ("--no-log-realtime", "--no-score-display", "--ctl-server", "false")
-UNITS = 1e6 if sys.platform == "darwin" else 1e3
+LATENCIES = (0, 200)
+OVER_PLAIN = 1.15
+"""At no latency, for ProcessBench by one critique: the same work as the trivial task's."""
 
 
 @dataclass(frozen=True)
-class Usage:
-    """What a program took."""
+class Case:
+    """An eval, and what the server answers it."""
 
-    seconds: float
-    cpu: float
-    """Seconds of processors, those of its children included."""
-    megabytes: float
-    """The most that it, or one of its children, held."""
+    name: str
+    samples: int
+    command: Callable[[Path], list[str | Path]]
+    """Made from a folder that is its own."""
+    reply: str = "critic"
+    target: float | None = None
+    """Of its time beside plain Inspect's, without latency."""
 
 
 def measure() -> Iterator[Measurement]:
-    """The time of each as a multiple of its peer's, at no latency and at 200 ms."""
-    with rows_file(SAMPLES) as path:
-        for latency in (0, 200):
-            with server_process("--latency", str(latency)) as url:
-                yield from _compared(url, path, latency)
-
-
-def _compared(url: str, path: Path, latency: int) -> Iterator[Measurement]:
-    with tempfile.TemporaryDirectory() as folder:
-        raw = program([sys.executable, "-m", "benchmarks._raw", url, str(path)])
-        plain = program(_inspect("benchmarks/bare_task.py", url, path, folder))
-        whole = program(_inspect("evals/processbench.py", url, path, folder))
-        split = program(_split(url, path, folder))
-    case = f"{SAMPLES:,} samples at {latency} ms"
-    yield Measurement(
-        "ProcessBench beside plain Inspect",
-        whole.seconds / plain.seconds,
-        "times",
-        1.15,
-        f"{_told(whole)}; plain {_told(plain)}; {case}",
-    )
-    yield Measurement(
-        "two processes beside raw asyncio",
-        split.seconds / raw.seconds,
-        "times",
-        2,
-        f"{_told(split)}, {split.megabytes:.0f} MB a process; raw {_told(raw)}; {case}",
+    """The time of each eval as a multiple of its peers', without latency and at 200 ms."""
+    yield from _measured(
+        _processbench("ProcessBench", 400, target=OVER_PLAIN),
+        _processbench("ProcessBench, 8 votes", 400, "votes=8"),
+        _processbench("ProcessBench, stepwise", 100, "critic=stepwise", reply="judge"),
+        _recovery(20),
+        _search(25),
+        _forge(400),
     )
 
 
-def _told(usage: Usage) -> str:
-    return f"{usage.seconds:.1f} s, {1000 * usage.cpu / SAMPLES:.1f} ms of CPU a sample"
+def measure_short() -> Iterator[Measurement]:
+    """The same for two evals and few samples: that it works, rather than how fast."""
+    yield from _measured(_processbench("ProcessBench", 60), _recovery(3))
 
 
-def _options(url: str, path: Path, folder: str, connections: int = CONNECTIONS) -> list[str]:
-    return [
-        *("-T", f"source={path}", "--model", "openai-api/local/critic", "--model-base-url", url),
-        *("--max-connections", str(connections), "--max-samples", str(2 * connections)),
-        *("--log-dir", folder, *LEAN),
+def _measured(*cases: Case) -> Iterator[Measurement]:
+    for case in cases:
+        for latency in LATENCIES:
+            with tempfile.TemporaryDirectory() as folder:
+                yield from _compared(case, latency, Path(folder))
+
+
+def _processbench(
+    name: str, samples: int, *options: str, reply: str = "critic", target: float | None = None
+) -> Case:
+    def command(folder: Path) -> list[str | Path]:
+        path = folder / "rows.jsonl"
+        with rows_file(samples) as made:
+            path.write_bytes(made.read_bytes())
+        return _inspect_eval("processbench", folder, f"source={path}", *options)
+
+    return Case(name, samples, command, reply, target)
+
+
+def _recovery(per_task: int) -> Case:
+    options = ("source=generated", f"per_task={per_task}")
+    return Case(
+        "error recovery",
+        5 * per_task,
+        lambda folder: _inspect_eval("error_recovery", folder, *options),
+        "short",
+    )
+
+
+def _search(problems: int) -> Case:
+    def command(folder: Path) -> list[str | Path]:
+        path = folder / "problems.jsonl"
+        rows = [{"problem": f"Problem {i}", "answer": "1"} for i in range(problems)]
+        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        options = (f"source={path}", "n=8", "style=single_token", "continuation=prefill")
+        role = ("--model-role", "reward=openai-api/local/judge")
+        return [*_inspect_eval("guided_search", folder, *options), *role]
+
+    return Case("guided search", problems, command, "searcher")
+
+
+def _forge(examples: int) -> Case:
+    command = [
+        *(BIN / "misstep", "forge", "build", "--source", "offline", *MODEL),
+        *("--num-examples", str(examples), "--max-connections", str(CONNECTIONS), "-o"),
     ]
+    return Case("forge", examples, lambda folder: [*command, folder / "set"], "injector")
 
 
-def _inspect(task: str, url: str, path: Path, folder: str) -> list[str]:
-    return [str(BIN / "inspect"), "eval", task, *_options(url, path, folder), "--display", "none"]
+def _inspect_eval(name: str, folder: Path, *options: str) -> list[str | Path]:
+    arguments = [text for option in options for text in ("-T", option)]
+    return inspect_eval(f"misstep/{name}", folder / "logs", *arguments)
 
 
-def _split(url: str, path: Path, folder: str) -> list[str]:
-    command = [str(BIN / "misstep"), "run", "misstep/processbench", "--processes", "2"]
-    return command + _options(url, path, folder, CONNECTIONS // 2)
-
-
-def program(command: Sequence[str]) -> Usage:
-    """Run a program to its end, and measure it.
-
-    Raises:
-        RuntimeError: It failed.
-    """
-    start = time.perf_counter()
-    environment = {**os.environ, "LOCAL_API_KEY": "x", "PYTHONPATH": str(ROOT)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+def _compared(case: Case, latency: int, folder: Path) -> Iterator[Measurement]:
+    recorded = folder / "requests.jsonl"
+    command = case.command(folder)
+    slow = ("--reply", case.reply, "--latency", str(latency))
+    with server_process(*slow, "--record", str(recorded)) as url:
+        ours = program(command, url)
+    calls = len(recorded.read_text(encoding="utf-8").splitlines())
+    with server_process(*slow) as url:
+        raw = program(raw_calls(recorded), url)
+        bare = ("benchmarks/bare_task.py@bare_requests", folder / "plain")
+        plain = program(inspect_eval(*bare, "-T", f"requests={recorded}"), url)
+    log = f"{_log_bytes(folder) / case.samples / 1000:.1f} kB of log a sample"
+    size = f"{case.samples} samples, {calls:,} calls at {latency} ms"
+    yield Measurement(
+        f"{case.name} beside plain Inspect",
+        ours.seconds / plain.seconds,
+        "times",
+        case.target if latency == 0 else None,
+        f"{_told(ours, calls)}, {log}; plain {_told(plain, calls)}; {size}",
     )
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    if status:
-        said = process.stderr.read().decode() if process.stderr else ""
-        raise RuntimeError(f"{' '.join(command)} failed: {said[-2000:]}")
-    return Usage(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / UNITS)
+    note = f"raw {_told(raw, calls)}; {size}"
+    yield Measurement(
+        f"{case.name} beside raw asyncio", ours.seconds / raw.seconds, "times", None, note
+    )
+
+
+def _told(usage: Usage, calls: int) -> str:
+    each = 1000 * usage.cpu / calls
+    return f"{usage.seconds:.1f} s, {each:.1f} ms of CPU a call, {usage.megabytes:.0f} MB"
+
+
+def _log_bytes(folder: Path) -> int:
+    logs = [path for path in folder.rglob("*.eval") if (folder / "plain") not in path.parents]
+    return sum(path.stat().st_size for path in logs)

@@ -7,17 +7,18 @@ from pathlib import PurePath
 
 from inspect_ai.log import (
     EvalLog,
+    EvalSample,
     EvalShardEntry,
     EvalShards,
     EvalStats,
     read_eval_log,
     recompute_metrics,
-    write_eval_log,
 )
 from inspect_ai.model import ModelUsage
 from shortuuid import uuid
 
 from misstep.registry import MisstepError
+from misstep.shards._archive import write_archive
 from misstep.shards._split import Shard
 
 
@@ -34,27 +35,32 @@ def join_logs(
     Raises:
         MisstepError: The logs are not parts of one run, or a sample is missing or double.
     """
-    logs = [read_eval_log(log) for _, log in parts]
+    logs = [read_eval_log(log, header_only=True) for _, log in parts]
     _check_alike(logs)
-    _check_complete(parts, logs)
-    first = logs[0]
-    samples = [sample for log in logs for sample in log.samples or []]
+    _check_distinct(logs)
     order = {sample: place for place, sample in enumerate(_ids(logs))}
-    samples.sort(key=lambda sample: (sample.epoch, order[sample.id]))
-    spec = first.eval.model_copy(deep=True)
-    spec.eval_id, spec.run_id, spec.task_id = uuid(), uuid(), uuid()
-    spec.dataset.sample_ids = list(_ids(logs))
-    spec.config.limit = limit
-    spec.shards = EvalShards(
-        selection="ids",
-        ledger=[_entry(shard, path, log) for (shard, path), log in zip(parts, logs, strict=True)],
+
+    def header(samples: list[EvalSample]) -> EvalLog:
+        counts = _check_complete(parts, logs, samples)
+        spec = logs[0].eval.model_copy(deep=True)
+        spec.eval_id, spec.run_id, spec.task_id = uuid(), uuid(), uuid()
+        spec.dataset.sample_ids = list(order)
+        spec.config.limit = limit
+        entries = map(_entry, parts, logs, counts)
+        spec.shards = EvalShards(selection="ids", ledger=list(entries))
+        joined = logs[0].model_copy(
+            update={
+                "eval": spec,
+                "samples": sorted(samples, key=lambda one: (one.epoch, order[one.id])),
+                "stats": _stats(logs),
+            }
+        )
+        recompute_metrics(joined)
+        return joined
+
+    return write_archive(
+        [log for _, log in parts], location, header, lambda one: (one["epoch"], order[one["id"]])
     )
-    joined = first.model_copy(
-        update={"eval": spec, "samples": samples, "stats": _stats(logs), "location": location}
-    )
-    recompute_metrics(joined)
-    write_eval_log(joined, location)
-    return joined
 
 
 def _ids(logs: Iterable[EvalLog]) -> list[str | int]:
@@ -84,20 +90,34 @@ def _check_alike(logs: Sequence[EvalLog]) -> None:
                 )
 
 
-def _check_complete(parts: Sequence[tuple[Shard, str]], logs: Sequence[EvalLog]) -> None:
-    for (shard, path), log in zip(parts, logs, strict=True):
-        ids = log.eval.dataset.sample_ids or []
-        wanted = len(ids) * (log.eval.config.epochs or 1)
-        if len(ids) != len(shard) or len(log.samples or []) != wanted:
-            raise MisstepError(
-                f"shard {shard.index} (samples {shard.limit}) is not whole: {path} holds "
-                f"{len(log.samples or []):,} of {wanted:,} samples, selected {len(ids):,} "
-                f"of {len(shard):,}"
-            )
+def _check_distinct(logs: Sequence[EvalLog]) -> None:
     counts = Counter(_ids(logs))
     double = [sample for sample, count in counts.items() if count > 1]
     if double:
         raise MisstepError(f"sample '{double[0]}' is in more than one shard")
+
+
+def _check_complete(
+    parts: Sequence[tuple[Shard, str]], logs: Sequence[EvalLog], samples: Sequence[EvalSample]
+) -> list[int]:
+    """How many samples each part holds.
+
+    Raises:
+        MisstepError: A part is not whole.
+    """
+    held = Counter(sample.id for sample in samples)
+    found = []
+    for (shard, path), log in zip(parts, logs, strict=True):
+        ids = log.eval.dataset.sample_ids or []
+        wanted = len(ids) * (log.eval.config.epochs or 1)
+        found.append(sum(held[sample] for sample in ids))
+        if len(ids) != len(shard) or found[-1] != wanted:
+            raise MisstepError(
+                f"shard {shard.index} (samples {shard.limit}) is not whole: {path} holds "
+                f"{found[-1]:,} of {wanted:,} samples, selected {len(ids):,} "
+                f"of {len(shard):,}"
+            )
+    return found
 
 
 def _stats(logs: Sequence[EvalLog]) -> EvalStats:
@@ -117,13 +137,14 @@ def _summed(parts: Iterable[dict[str, ModelUsage]]) -> dict[str, ModelUsage]:
     return total
 
 
-def _entry(shard: Shard, path: str, log: EvalLog) -> EvalShardEntry:
+def _entry(part: tuple[Shard, str], log: EvalLog, samples: int) -> EvalShardEntry:
+    shard, path = part
     ids = log.eval.dataset.sample_ids or []
     return EvalShardEntry(
         shard=str(shard.index),
         log=PurePath(path).name,
         status=log.status,
-        samples=len(log.samples or []),
+        samples=samples,
         selected=len(ids),
         selection_digest=sha256("\n".join(map(str, ids)).encode()).hexdigest(),
         started_at=log.stats.started_at,

@@ -14,10 +14,12 @@ from benchmarks.openai_server._faults import Fault, Faults
 from benchmarks.openai_server._pooling import PoolingFunction
 from benchmarks.openai_server._replies import (
     REPLIES,
+    SEARCH_STEPS,
     critic,
     injector,
     judge,
     plus_minus,
+    searcher,
     short,
 )
 from benchmarks.openai_server._server import OpenAIServer
@@ -25,6 +27,7 @@ from benchmarks.openai_server._wire import ChatRequest, Reply, ReplyFunction
 
 __all__ = [
     "REPLIES",
+    "SEARCH_STEPS",
     "ChatRequest",
     "Fault",
     "Faults",
@@ -36,5 +39,6 @@ __all__ = [
     "injector",
     "judge",
     "plus_minus",
+    "searcher",
     "short",
 ]

@@ -1,11 +1,13 @@
 """The server as a process of its own; the first line that it prints is its URL."""
 
 import argparse
+import json
 import signal
+from pathlib import Path
 
-from benchmarks.openai_server import REPLIES, Fault, Faults, OpenAIServer, injector
+from benchmarks.openai_server import REPLIES, Fault, Faults, OpenAIServer, injector, searcher
 
-_REPLIES = {**REPLIES, "injector": injector}
+_REPLIES = {**REPLIES, "injector": injector, "searcher": searcher}
 _STOP = [signal.SIGINT, signal.SIGTERM]
 
 
@@ -29,6 +31,7 @@ def _arguments() -> argparse.Namespace:
         help=f"a share of requests that fails; names: {', '.join(Fault)}",
     )
     parser.add_argument("--fault-seed", type=int, default=0)
+    parser.add_argument("--record", type=Path, help="at the end, the bodies go to this file")
     return parser.parse_args()
 
 
@@ -41,13 +44,16 @@ def main() -> None:
         latency=arguments.latency,
         max_choices=arguments.max_choices,
         faults=Faults(dict(arguments.fault), seed=arguments.fault_seed),
-        record=False,
+        record=arguments.record is not None,
     )
     # Blocked before the server's thread starts, else that thread may be the one to receive them.
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)
     with server:
         print(server.url, flush=True)
         signal.sigwait(_STOP)
+    if arguments.record is not None:
+        with arguments.record.open("w", encoding="utf-8") as stream:
+            stream.writelines(json.dumps(request.body) + "\n" for request in server.requests)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ _VOCABULARY = (
 _CRITIQUE_LENGTH = 1150
 _JUDGEMENT_LENGTH = 400
 _RIGHT_OF_TEN = 8
+SEARCH_STEPS = 3
+"""Of what `searcher` writes."""
 
 
 def critic(request: ChatRequest, choice: int) -> str:
@@ -68,6 +70,16 @@ def injector(request: ChatRequest, choice: int) -> str:
         "detection_difficulty": "It is short.",
     }
     return json.dumps(reply)
+
+
+def searcher(request: ChatRequest, choice: int) -> Reply | str:
+    """The next step of a solution, the last one boxed; or, as the model `judge`, a reward."""
+    if request.body["model"] == "judge":
+        return Reply("+", "length", {"+": {"+": 0.5 + choice / 100, "-": 0.4}})
+    *_, last = request.messages
+    steps = last["content"].count("\n\n") if last["role"] == "assistant" else 0
+    done = steps + 1 == SEARCH_STEPS
+    return rf"So \boxed{{{choice}}}" if done else f"Step {steps}, way {choice}."
 
 
 def _text(request: ChatRequest) -> str:

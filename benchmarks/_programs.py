@@ -1,0 +1,75 @@
+"""Whole programs, from their start to their end, and what they take."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks._measurement import UNITS
+from benchmarks._runs import CONNECTIONS, ROOT
+
+BIN = Path(sys.executable).parent
+# What makes Inspect faster and costs nothing but the live view of a run.
+LEAN = ("--no-log-realtime", "--no-score-display", "--ctl-server", "false")
+MODEL = ("--model", "openai-api/local/critic")
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a program took."""
+
+    seconds: float
+    cpu: float
+    """Seconds of processors, those of its children included."""
+    megabytes: float
+    """The most that it, or one of its children, held."""
+
+
+def program(command: Sequence[str | Path], url: str) -> Usage:
+    """Run a program to its end against the server at this address, and measure it.
+
+    Raises:
+        RuntimeError: It failed.
+    """
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120"}
+    environment |= {"LOCAL_API_KEY": "x", "LOCAL_BASE_URL": url}
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    with process.stderr as stream:  # type: ignore[union-attr]
+        said = stream.read().decode(errors="replace")
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if status:
+        raise RuntimeError(f"{' '.join(map(str, command))} failed: {said[-2000:]}")
+    return Usage(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / UNITS)
+
+
+def run_options(folder: str | Path, connections: int = CONNECTIONS) -> tuple[str, ...]:
+    """Inspect's options for a run at full speed, its log in this folder."""
+    return (
+        *("--max-connections", str(connections), "--max-samples", str(2 * connections)),
+        *("--log-dir", str(folder), *LEAN),
+    )
+
+
+def inspect_eval(task: str, folder: str | Path, *options: str) -> list[str | Path]:
+    """The command of an eval in one process."""
+    settings = (*run_options(folder), "--display", "none")
+    return [BIN / "inspect", "eval", task, *MODEL, *settings, *options]
+
+
+def two_processes(task: str, folder: str | Path, *options: str) -> list[str | Path]:
+    """The command of an eval in two processes, with as many connections in all."""
+    settings = run_options(folder, CONNECTIONS // 2)
+    return [BIN / "misstep", "run", task, "--processes", "2", *MODEL, *settings, *options]
+
+
+def raw_calls(requests: Path) -> list[str | Path]:
+    """The command of the same requests with nothing but asyncio and the openai client."""
+    return [sys.executable, "-m", "benchmarks._raw", requests]
