@@ -20,7 +20,7 @@ BENCHMARKS = (
     "reporting",
     "forging",
     "scoring",
-    "sweeping",
+    "thresholds",
     "memory",
     "voting",
     "stepwise",
@@ -28,12 +28,13 @@ BENCHMARKS = (
     "adaptive",
     "recovery",
     "serving",
+    "settings",
     "throughput",
     "full_size",
     "growing",
     "sharding",
 )
-SHORT = ("imports", "loading", "generating", "scoring", "sweeping", "stepwise", "throughput")
+SHORT = ("imports", "loading", "generating", "scoring", "thresholds", "stepwise", "throughput")
 """What says something in a minute or two."""
 
 WIDTH = 140

@@ -15,13 +15,13 @@ from misstep.registry import UnknownNameError, printable
 from misstep.reports import (
     Figures,
     RewardRow,
-    Sweep,
+    ThresholdCurve,
     calibration_error,
     calibration_records,
     drawn,
     reward_rows,
-    sweep_charts,
-    sweep_records,
+    threshold_charts,
+    threshold_records,
 )
 from misstep.rewards import THRESHOLD
 from misstep.scorers import Estimate
@@ -48,39 +48,39 @@ def threshold(logs: tuple[str, ...], tune: str, output: Path | None) -> None:
     """
     console = Console()
     for model, rows in reward_rows(logs).items():
-        sweeps = _by_subset(rows)
-        if tune not in sweeps:
-            raise UnknownNameError("subset to tune on", tune, sweeps)
-        tuned = sweeps[tune].best()
-        console.print(_table(model, sweeps, tune, tuned))
-        for subset, sweep in sweeps.items():
-            error = calibration_error(sweep.calibration())
+        curves = _by_subset(rows)
+        if tune not in curves:
+            raise UnknownNameError("subset to tune on", tune, curves)
+        tuned = curves[tune].best()
+        console.print(_table(model, curves, tune, tuned))
+        for subset, curve in curves.items():
+            error = calibration_error(curve.calibration())
             console.print(
                 f"{escape(printable(subset))}: calibration error {error:.3f} "
-                f"over {sum(map(len, sweep.steps)):,} steps",
+                f"over {sum(map(len, curve.steps)):,} steps",
                 highlight=False,
             )
         if output is not None:
-            _write(output, file_name(model), model, sweeps, tune, tuned)
+            _write(output, file_name(model), model, curves, tune, tuned)
     if output is not None:
         console.print(f"Curves and data: {output}", highlight=False)
 
 
-def _by_subset(rows: list[RewardRow]) -> dict[str, Sweep]:
+def _by_subset(rows: list[RewardRow]) -> dict[str, ThresholdCurve]:
     subsets = sorted({row.subset for row in rows})
-    return {name: Sweep(row for row in rows if row.subset == name) for name in subsets}
+    return {name: ThresholdCurve(row for row in rows if row.subset == name) for name in subsets}
 
 
-def _table(model: str, sweeps: dict[str, Sweep], tune: str, tuned: float) -> Table:
+def _table(model: str, curves: dict[str, ThresholdCurve], tune: str, tuned: float) -> Table:
     table = Table(title=f"{printable(model)}, in percent (* tuned on)", title_justify="left")
     table.add_column("subset")
     table.add_column("threshold", justify="right")
     for name in ("F1", "error acc.", "correct acc."):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("rows", justify="right")
-    for subset, sweep in sweeps.items():
+    for subset, curve in curves.items():
         for value, note in ((tuned, "tuned"), (THRESHOLD, "default")):
-            figures = sweep.at(value)
+            figures = curve.at(value)
             here = note == "tuned" and subset == tune
             table.add_row(
                 escape(printable(subset)) + ("*" if here else ""),
@@ -99,25 +99,25 @@ def _percent(estimate: Estimate) -> str:
 
 
 def _write(
-    folder: Path, name: str, model: str, sweeps: dict[str, Sweep], tune: str, tuned: float
+    folder: Path, name: str, model: str, curves: dict[str, ThresholdCurve], tune: str, tuned: float
 ) -> None:
-    chart = sweep_charts(sweeps, tuned, printable(model))
+    chart = threshold_charts(curves, tuned, printable(model))
     summary = {
         "model": model,
         "tuned_on": tune,
         "threshold": tuned,
         "subsets": {
             subset: {
-                "tuned": _plain(sweep.at(tuned)),
-                "default": _plain(sweep.at(THRESHOLD)),
-                "calibration_error": calibration_error(sweep.calibration()),
+                "tuned": _plain(curve.at(tuned)),
+                "default": _plain(curve.at(THRESHOLD)),
+                "calibration_error": calibration_error(curve.calibration()),
             }
-            for subset, sweep in sweeps.items()
+            for subset, curve in curves.items()
         },
     }
     contents = {
-        folder / f"{name}_thresholds.csv": csv_text(sweep_records(sweeps)).encode(),
-        folder / f"{name}_calibration.csv": csv_text(calibration_records(sweeps)).encode(),
+        folder / f"{name}_thresholds.csv": csv_text(threshold_records(curves)).encode(),
+        folder / f"{name}_calibration.csv": csv_text(calibration_records(curves)).encode(),
         folder / f"{name}_summary.json": json.dumps(summary, indent=2).encode(),
         folder / f"{name}_curves.html": drawn(chart, "html"),
         folder / f"{name}_curves.svg": drawn(chart, "svg"),

@@ -43,8 +43,18 @@ from misstep.reports._samples import Finding, Judged, judged_samples
 from misstep.reports._study_page import FOLDER as STUDY_FOLDER
 from misstep.reports._study_page import Judgements, Study, study_of
 from misstep.reports._subsets import expected_best, expected_majority, expected_oracle
-from misstep.reports._sweep import Bin, Figures, RewardRow, Sweep, calibration_error
-from misstep.reports._sweep_charts import calibration_records, sweep_charts, sweep_records
+from misstep.reports._threshold_charts import (
+    calibration_records,
+    threshold_charts,
+    threshold_records,
+)
+from misstep.reports._threshold_curve import (
+    Bin,
+    Figures,
+    RewardRow,
+    ThresholdCurve,
+    calibration_error,
+)
 
 __all__ = [
     "RESAMPLES",
@@ -70,7 +80,7 @@ __all__ = [
     "RunEstimate",
     "Skipped",
     "Study",
-    "Sweep",
+    "ThresholdCurve",
     "accuracy_by",
     "benchmarks",
     "best_of_n",
@@ -111,8 +121,8 @@ __all__ = [
     "smallest_difference",
     "smallest_f1_difference",
     "study_of",
-    "sweep_charts",
-    "sweep_records",
+    "threshold_charts",
+    "threshold_records",
     "unpaired_power",
     "unpaired_samples",
     "votes_curve",

@@ -6,7 +6,7 @@ from inspect_ai.log import EvalLog, EvalSample
 
 from misstep.registry import REWARDS, MisstepError
 from misstep.reports._logs import read_log
-from misstep.reports._sweep import RewardRow
+from misstep.reports._threshold_curve import RewardRow
 
 SCORER = "first_error"
 ALL = "all"

@@ -10,16 +10,16 @@ from misstep.reports._breakdowns import pairs_of
 from misstep.reports._frames import Row, frame, labels_of
 from misstep.reports._recovery import By, recovery_rates
 from misstep.reports._runs import Run
-from misstep.reports._sweep import RewardRow, Sweep, calibration_error
+from misstep.reports._threshold_curve import RewardRow, ThresholdCurve, calibration_error
 from misstep.scorers import share
 
 if TYPE_CHECKING:
     import pandas
 
 
-def sweep_of(run: Run, reading: str = "strict") -> Sweep:
+def curve_of(run: Run, reading: str = "strict") -> ThresholdCurve:
     """A run's rewards, at all thresholds."""
-    return Sweep(
+    return ThresholdCurve(
         RewardRow(
             sample.id,
             sample.facets.get("subset", ""),
@@ -40,11 +40,11 @@ def calibration(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFra
     labels = labels_of(runs)
     rows: list[Row] = []
     for run in runs:
-        sweep = sweep_of(run, reading)
-        right, wrong = sweep.steps
+        curve = curve_of(run, reading)
+        right, wrong = curve.steps
         if not len(right) + len(wrong):
             continue
-        bins = sweep.calibration()
+        bins = curve.calibration()
         squares = float(((1 - right) ** 2).sum() + (wrong**2).sum())
         for one in bins:
             if one.steps:

@@ -1,10 +1,15 @@
 """A real Ray cluster of two nodes on this machine, one of which is killed in the middle."""
 
+import json
+import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
-from inspect_ai.log import read_eval_log
+from inspect_ai.log import list_eval_logs, read_eval_log
 
 from benchmarks.openai_server import OpenAIServer, short
 from misstep.registry import MisstepError
@@ -66,6 +71,41 @@ def test_a_sweep_outlives_a_node(cluster, tmp_path, monkeypatch):
         killer.join()
         assert state.problem is None
         log = read_eval_log(state.joined)
+        assert len({sample.id for sample in log.samples}) == len(log.samples) == 20
+        again = len(server.requests) - 20
+        assert again <= 2, f"{again} answered calls were made again"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("executor", [["--ray"], ["--processes", "1"]])
+def test_a_sweep_whose_driver_is_killed_goes_on(tmp_path, executor):
+    with OpenAIServer(short, latency=100) as server:
+        sweep = {
+            "log_dir": str(tmp_path / "logs"),
+            "evals": [{"eval": "misstep/processbench.sample", "limit": 20, "shards": 2}],
+            "models": [{"model": "openai-api/local/critic", "base_url": server.url}],
+            "generate_config": {"max_connections": 1},
+            "eval_config": {"log_buffer": 1, "max_samples": 1},
+            "pass_env": ["LOCAL_API_KEY"],
+        }
+        (tmp_path / "sweep.yaml").write_text(json.dumps(sweep), encoding="utf-8")
+        command = [Path(sys.executable).parent / "misstep", "sweep", "run", "sweep.yaml", *executor]
+        environment = {**os.environ, "LOCAL_API_KEY": "x"}
+        driver = subprocess.Popen(command, cwd=tmp_path, env=environment)
+        while len(server.requests) < 6:
+            assert driver.poll() is None, "the sweep ended before its driver was killed"
+            time.sleep(0.05)
+        driver.kill()
+        driver.wait()
+        asked = -1
+        # Its workers end by themselves when they see that it is gone.
+        while asked < (asked := len(server.requests)):
+            time.sleep(2)
+        done = subprocess.run(command, cwd=tmp_path, env=environment, check=False)
+        assert done.returncode == 0
+        [log] = [
+            read_eval_log(info) for info in list_eval_logs(str(tmp_path / "logs"), recursive=False)
+        ]
         assert len({sample.id for sample in log.samples}) == len(log.samples) == 20
         again = len(server.requests) - 20
         assert again <= 2, f"{again} answered calls were made again"

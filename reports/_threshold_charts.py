@@ -5,7 +5,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from misstep.reports._charts import chart_library
-from misstep.reports._sweep import Sweep, calibration_error
+from misstep.reports._threshold_curve import ThresholdCurve, calibration_error
 
 if TYPE_CHECKING:
     from misstep.reports._charts import Chart
@@ -15,33 +15,33 @@ Record = dict[str, Any]
 _SIZE = {"width": 300, "height": 240}
 
 
-def sweep_records(sweeps: Mapping[str, Sweep]) -> list[Record]:
+def threshold_records(curves: Mapping[str, ThresholdCurve]) -> list[Record]:
     """A row for each subset and threshold: what the curves are drawn from."""
-    return [record for subset, sweep in sweeps.items() for record in _at_thresholds(subset, sweep)]
+    return [record for subset, curve in curves.items() for record in _at_thresholds(subset, curve)]
 
 
-def calibration_records(sweeps: Mapping[str, Sweep]) -> list[Record]:
+def calibration_records(curves: Mapping[str, ThresholdCurve]) -> list[Record]:
     """A row for each subset and bin of rewards."""
     return [
         {"subset": subset, "lower": one.lower, "upper": one.upper, "steps": one.steps}
         | {"mean_reward": _known(one.mean_reward), "right": _known(one.right)}
-        for subset, sweep in sweeps.items()
-        for one in sweep.calibration()
+        for subset, curve in curves.items()
+        for one in curve.calibration()
     ]
 
 
-def sweep_charts(sweeps: Mapping[str, Sweep], tuned: float, title: str) -> "Chart":
+def threshold_charts(curves: Mapping[str, ThresholdCurve], tuned: float, title: str) -> "Chart":
     """The curves of a model beside each other.
 
     Args:
-        sweeps: By subset.
+        curves: By subset.
         tuned: The threshold that was chosen.
         title: The model's name.
     """
     alt = chart_library()
-    records = sweep_records(sweeps)
+    records = threshold_records(curves)
     base = alt.Chart(alt.Data(values=records)).properties(**_SIZE)
-    colour = alt.Color("subset:N", title="subset", sort=list(sweeps))
+    colour = alt.Color("subset:N", title="subset", sort=list(curves))
     f1 = base.mark_line().encode(
         x=alt.X("threshold:Q", scale=alt.Scale(domain=[0, 1])),
         y=alt.Y("f1_score:Q", title="F1", scale=alt.Scale(domain=[0, 1])),
@@ -60,16 +60,16 @@ def sweep_charts(sweeps: Mapping[str, Sweep], tuned: float, title: str) -> "Char
     panels = alt.hconcat(
         (f1 + rule).properties(title="F1 by threshold"),
         curve.properties(title="Wrong steps: precision and recall"),
-        _calibration_chart(sweeps, colour),
+        _calibration_chart(curves, colour),
     )
     return panels.properties(title=f"{title}: threshold {tuned}")  # type: ignore[no-any-return]
 
 
-def _calibration_chart(sweeps: Mapping[str, Sweep], colour: Any) -> Any:  # noqa: ANN401
+def _calibration_chart(curves: Mapping[str, ThresholdCurve], colour: Any) -> Any:  # noqa: ANN401
     alt = chart_library()
-    errors = {name: calibration_error(sweep.calibration()) for name, sweep in sweeps.items()}
+    errors = {name: calibration_error(curve.calibration()) for name, curve in curves.items()}
     listed = ", ".join(f"{name} {error:.3f}" for name, error in errors.items())
-    records = [record for record in calibration_records(sweeps) if record["steps"]]
+    records = [record for record in calibration_records(curves) if record["steps"]]
     ends = [{"mean_reward": 0, "right": 0}, {"mean_reward": 1, "right": 1}]
     ideal = alt.Chart(alt.Data(values=ends)).mark_line(strokeDash=[4, 4], color="grey")
     ideal = ideal.encode(x="mean_reward:Q", y="right:Q")
@@ -84,14 +84,14 @@ def _calibration_chart(sweeps: Mapping[str, Sweep], colour: Any) -> Any:  # noqa
     return (ideal + points).properties(title=title, **_SIZE)
 
 
-def _at_thresholds(subset: str, sweep: Sweep) -> Iterator[Record]:
-    errors, corrects = sweep.accuracies
-    precision, recall = sweep.precision_and_recall()
-    for i, threshold in enumerate(sweep.thresholds):
+def _at_thresholds(subset: str, curve: ThresholdCurve) -> Iterator[Record]:
+    errors, corrects = curve.accuracies
+    precision, recall = curve.precision_and_recall()
+    for i, threshold in enumerate(curve.thresholds):
         yield {
             "subset": subset,
             "threshold": float(threshold),
-            "f1_score": _known(sweep.f1_scores[i]),
+            "f1_score": _known(curve.f1_scores[i]),
             "error_accuracy": _known(errors[i]),
             "correct_accuracy": _known(corrects[i]),
             "precision": _known(precision[i]),

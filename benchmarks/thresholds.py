@@ -5,7 +5,7 @@ from random import Random
 
 from benchmarks._measurement import Measurement, quickest
 from benchmarks._rows import FULL
-from misstep.reports import RewardRow, Sweep
+from misstep.reports import RewardRow, ThresholdCurve
 
 TARGET = 0.2
 
@@ -18,11 +18,11 @@ def measure() -> Iterator[Measurement]:
         rewards = [random.random() for _ in range(random.randint(2, 12))]
         rows.append(RewardRow(str(i), "s", random.randrange(-1, len(rewards)), rewards))
 
-    def sweep() -> None:
-        swept = Sweep(rows)
+    def curve() -> None:
+        swept = ThresholdCurve(rows)
         swept.best()
         swept.precision_and_recall()
         swept.calibration()
 
     note = f"{FULL:,} samples, 101 thresholds, with precision, recall and calibration"
-    yield Measurement("sweeping the threshold", quickest(sweep), "s", TARGET, note)
+    yield Measurement("sweeping the threshold", quickest(curve), "s", TARGET, note)

@@ -6,7 +6,13 @@ from random import Random
 
 import pytest
 
-from misstep.reports import RewardRow, Sweep, calibration_error, sweep_charts, sweep_records
+from misstep.reports import (
+    RewardRow,
+    ThresholdCurve,
+    calibration_error,
+    threshold_charts,
+    threshold_records,
+)
 
 
 def predicted(rewards, threshold):
@@ -44,13 +50,13 @@ def random_rows(seed, count=150):
 @pytest.mark.parametrize("seed", range(3))
 def test_every_threshold_gives_what_the_rule_gives(seed):
     rows = random_rows(seed)
-    sweep = Sweep(rows)
-    errors, corrects = sweep.accuracies
-    assert list(sweep.thresholds) == [i / 100 for i in range(101)]
-    for i, threshold in enumerate(sweep.thresholds):
-        got = errors[i], corrects[i], sweep.f1_scores[i]
+    curve = ThresholdCurve(rows)
+    errors, corrects = curve.accuracies
+    assert list(curve.thresholds) == [i / 100 for i in range(101)]
+    for i, threshold in enumerate(curve.thresholds):
+        got = errors[i], corrects[i], curve.f1_scores[i]
         assert got == pytest.approx(by_hand(rows, threshold)), threshold
-    figures = sweep.at(0.35)
+    figures = curve.at(0.35)
     assert (
         figures.error_accuracy.value,
         figures.correct_accuracy.value,
@@ -61,36 +67,36 @@ def test_every_threshold_gives_what_the_rule_gives(seed):
 
 def test_the_best_threshold_is_the_one_nearest_to_the_default():
     rows = [RewardRow("a", "s", 0, [0.2]), RewardRow("b", "s", -1, [0.4])]
-    assert Sweep(rows).best() == 0.4  # 0.21 to 0.4 all have F1 1
+    assert ThresholdCurve(rows).best() == 0.4  # 0.21 to 0.4 all have F1 1
     rows = [RewardRow("a", "s", 0, [0.2]), RewardRow("b", "s", -1, [0.9])]
-    assert Sweep(rows).best() == 0.5
+    assert ThresholdCurve(rows).best() == 0.5
 
 
 def test_an_empty_set_has_no_accuracy():
-    sweep = Sweep([RewardRow("a", "s", -1, [0.4])])
-    assert all(map(isnan, sweep.accuracies[0]))
-    assert all(map(isnan, sweep.f1_scores))
-    assert isnan(sweep.at(0.5).f1_score.value)
+    curve = ThresholdCurve([RewardRow("a", "s", -1, [0.4])])
+    assert all(map(isnan, curve.accuracies[0]))
+    assert all(map(isnan, curve.f1_scores))
+    assert isnan(curve.at(0.5).f1_score.value)
 
 
 def test_precision_recall_and_calibration_count_steps_of_known_truth():
     # Right: 0.9, 0.3 and 0.8; wrong: 0.4. What comes after the first wrong step is not known.
     rows = [RewardRow("a", "s", 2, [0.9, 0.3, 0.4, 0.1]), RewardRow("b", "s", -1, [0.8])]
-    precision, recall = Sweep(rows).precision_and_recall()
+    precision, recall = ThresholdCurve(rows).precision_and_recall()
     assert (precision[35], recall[35]) == (0.0, 0.0)
     assert (precision[50], recall[50]) == (0.5, 1.0)
     assert isnan(precision[0])
-    bins = Sweep(rows).calibration()
+    bins = ThresholdCurve(rows).calibration()
     assert [one.steps for one in bins] == [0, 0, 0, 1, 1, 0, 0, 0, 1, 1]
     expected = (abs(0.3 - 1) + abs(0.4 - 0) + abs(0.8 - 1) + abs(0.9 - 1)) / 4
     assert calibration_error(bins) == pytest.approx(expected)
-    assert isnan(calibration_error(Sweep([]).calibration()))
+    assert isnan(calibration_error(ThresholdCurve([]).calibration()))
 
 
 def test_the_curves_are_drawn_from_the_data():
-    sweeps = {"gsm8k": Sweep(random_rows(1)), "math": Sweep(random_rows(2))}
-    chart = sweep_charts(sweeps, 0.5, "m").to_dict()
-    assert len(sweep_records(sweeps)) == 202
+    curves = {"gsm8k": ThresholdCurve(random_rows(1)), "math": ThresholdCurve(random_rows(2))}
+    chart = threshold_charts(curves, 0.5, "m").to_dict()
+    assert len(threshold_records(curves)) == 202
     assert "NaN" not in json.dumps(chart, allow_nan=False)
 
 
@@ -109,7 +115,7 @@ def test_thresholds_tuned_on_gsm8k_and_applied_to_math(real_data):
         grid = [i / 100 for i in range(101)]
         f1 = {t: by_hand(recorded[model, "gsm8k"], t)[2] for t in grid}
         best = min(grid, key=lambda t: (-f1[t], abs(t - 0.5), t))
-        gsm8k, math = (Sweep(recorded[model, subset]) for subset in ("gsm8k", "math"))
+        gsm8k, math = (ThresholdCurve(recorded[model, subset]) for subset in ("gsm8k", "math"))
         assert gsm8k.best() == best
         figures = math.at(best)
         expected = by_hand(recorded[model, "math"], best)

@@ -54,7 +54,7 @@ class Bin:
     """The share of them that is right; nan where there are none."""
 
 
-class Sweep:
+class ThresholdCurve:
     """Some samples at all thresholds.
 
     A sample is hit by the thresholds between two of its rewards: the first wrong step must be under
