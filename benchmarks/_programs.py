@@ -38,9 +38,15 @@ def program(command: Sequence[str | Path], url: str) -> Usage:
     environment |= {"LOCAL_API_KEY": "x", "LOCAL_BASE_URL": url}
     start = time.perf_counter()
     process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        command,
+        cwd=ROOT,
+        env=environment,
+        # Held open: a worker ends when its parent does, which it tells by this.
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
-    with process.stderr as stream:  # type: ignore[union-attr]
+    with process.stdout as stream:  # type: ignore[union-attr]
         said = stream.read().decode(errors="replace")
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start

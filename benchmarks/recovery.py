@@ -59,7 +59,7 @@ def _split(per_task: int, latency: int) -> tuple[float, float]:
         tempfile.TemporaryDirectory() as folder,
     ):
         options = ("-T", "source=generated", "-T", f"per_task={per_task}")
-        program(two_processes("misstep/error_recovery", folder, *options), url)
+        program(two_processes("misstep/error-recovery", folder, *options), url)
         [joined] = Path(folder).glob("*.eval")
         parts = Path(folder).glob("*.shards/*/*.eval")
         return max(span(str(part)) for part in parts), span(str(joined))

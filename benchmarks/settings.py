@@ -3,15 +3,18 @@
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from math import inf
 from pathlib import Path
 
-from benchmarks._measurement import Measurement
+from benchmarks._measurement import TIMES, Measurement
 from benchmarks._programs import BIN, LEAN, MODEL, program
 from benchmarks._rows import rows_file
 from benchmarks._runs import CONNECTIONS, server_process
 
-SAMPLES = 600
+SAMPLES = 300
+DEFAULTS = "Inspect's defaults"
 SETTINGS: dict[str, Sequence[str]] = {
+    DEFAULTS: [],
     "--no-log-realtime": ["--no-log-realtime"],
     "--no-score-display": ["--no-score-display"],
     "--ctl-server false": ["--ctl-server", "false"],
@@ -26,17 +29,20 @@ WORKER = (sys.executable, "-m", "misstep.shards")
 def measure() -> Iterator[Measurement]:
     """Processor time, start-up included, as a share of that with Inspect's defaults."""
     inspect = (str(BIN / "inspect"),)
+    commands = {name: (inspect, options) for name, options in SETTINGS.items()}
+    commands["the first three, as a worker"] = (WORKER, LEAN)
+    least = dict.fromkeys(commands, inf)
     with server_process() as url, rows_file(SAMPLES) as rows:
-        # Once before: what is compiled and cached the first time.
-        _cpu(inspect, (), rows, url)
-        plain = min(_cpu(inspect, (), rows, url) for _ in range(2))
-        for name, options in SETTINGS.items():
-            yield _share(name, _cpu(inspect, options, rows, url), plain)
-        yield _share("the first three, as a worker", _cpu(WORKER, LEAN, rows, url), plain)
+        # By turns, for a machine's speed changes by the minute.
+        for _ in range(TIMES):
+            for name, (command, options) in commands.items():
+                least[name] = min(least[name], _cpu(command, options, rows, url))
+    plain = least.pop(DEFAULTS)
+    yield from (_share(name, cpu, plain) for name, cpu in least.items())
 
 
 def _share(name: str, cpu: float, plain: float) -> Measurement:
-    note = f"{cpu:.1f} s, Inspect's defaults {plain:.1f} s; {SAMPLES} samples at 0 ms"
+    note = f"{cpu:.1f} s, {DEFAULTS} {plain:.1f} s; {SAMPLES} samples at 0 ms"
     return Measurement(f"processor time with {name}", cpu / plain, "times", None, note)
 
 

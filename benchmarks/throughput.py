@@ -39,7 +39,7 @@ def measure() -> Iterator[Measurement]:
     yield from _measured(
         _processbench("ProcessBench", 400, target=OVER_PLAIN),
         _processbench("ProcessBench, 8 votes", 400, "votes=8"),
-        _processbench("ProcessBench, stepwise", 100, "critic=stepwise", reply="judge"),
+        _processbench("ProcessBench, stepwise", 100, "critic=stepwise", reply="plus_minus"),
         _recovery(20),
         _search(25),
         _forge(400),
@@ -75,7 +75,7 @@ def _recovery(per_task: int) -> Case:
     return Case(
         "error recovery",
         5 * per_task,
-        lambda folder: _inspect_eval("error_recovery", folder, *options),
+        lambda folder: _inspect_eval("error-recovery", folder, *options),
         "short",
     )
 

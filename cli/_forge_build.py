@@ -22,6 +22,7 @@ from misstep.forge import (
     source_rows,
 )
 from misstep.registry import MisstepError, printable
+from misstep.shards import keep_what_is_loaded
 
 _SHARE = click.FloatRange(0, 1)
 
@@ -109,6 +110,7 @@ def build(
     console = Console()
     progress = Progress(num_examples, console)
     rows = source_rows(source, order)
+    keep_what_is_loaded()
     with Live(progress, console=console, refresh_per_second=2, transient=True):
         built = build_set(source, rows, order, injector, reviewing, output, calls, progress.add)
     console.print(progress)

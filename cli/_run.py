@@ -54,7 +54,7 @@ def run_eval(
 
 
 def _run(run: "SplitRun", processes: int) -> None:
-    from misstep.shards import Job, local_processes
+    from misstep.shards import Job, keep_what_is_loaded, local_processes
 
     console = Console()
     left = run.left()
@@ -72,6 +72,8 @@ def _run(run: "SplitRun", processes: int) -> None:
             failed.append(f"shard {job.shard} (samples {limit}) {problem}")
     if failed:
         raise MisstepError("\n".join([*failed, f"Go on with: misstep run --resume {run.folder}"]))
+    # Joining makes as many objects as a run does.
+    keep_what_is_loaded()
     log = run.join()
     console.print(log.location, highlight=False, soft_wrap=True)
     if log.results is None:

@@ -1,11 +1,12 @@
 """A worker: Inspect's own command, with settings for throughput, that ends when its parent does."""
 
-import gc
 import os
 import signal
 import sys
 import threading
 from importlib.metadata import entry_points
+
+from misstep.shards._garbage import keep_what_is_loaded
 
 
 def _end_with_parent() -> None:
@@ -22,10 +23,7 @@ def main() -> None:
     run = inspect.load()
     if not os.isatty(0):
         threading.Thread(target=_end_with_parent, daemon=True).start()
-    # What is loaded by now stays: looking through it again and again is a seventh of the time.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 50, 50)
+    keep_what_is_loaded()
     sys.exit(run())
 
 

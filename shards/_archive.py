@@ -67,7 +67,7 @@ def _copied(source: ZipFile, target: ZipFile) -> Iterator[bytes]:
         if name.startswith(_SAMPLES):
             content = source.read(name)
             # A copy, for what is written takes its place in the other archive.
-            target.writestr(copy(source.getinfo(name)), content)
+            target.writestr(copy(source.getinfo(name)), content, compresslevel=1)
             yield content
 
 

@@ -16,6 +16,8 @@ _PLACES = {
     "--log-dir": "give it to this command",
     "--log-format": "parts are written and joined as .eval logs",
 }
+_LEAN = ("--no-log-realtime", "--no-score-display", "--ctl-server", "false")
+"""Nobody watches a part while it runs: what serves watching only costs time."""
 
 
 class EvalCommand(BaseModel):
@@ -90,6 +92,7 @@ class EvalCommand(BaseModel):
             "eval",
             self.eval,
             *(part for text in given for part in ("-T", text)),
+            *_LEAN,
             *self.options,
             *(("--run-config", config_file) if self.config else ()),
             *("--limit", shard.limit),
@@ -100,7 +103,7 @@ class EvalCommand(BaseModel):
 
 def retry_arguments(log: str, log_dir: str) -> list[str]:
     """The arguments that go on with an attempt that did not finish."""
-    return ["eval-retry", log, "--log-dir", log_dir, "--json"]
+    return ["eval-retry", log, *_LEAN, "--log-dir", log_dir, "--json"]
 
 
 def _check(options: Sequence[str]) -> None:
