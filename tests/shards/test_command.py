@@ -13,6 +13,8 @@ def test_a_shard_runs_the_same_eval_on_its_own_samples():
         "eval",
         "misstep/processbench",
         *("-T", "votes=8", "-T", "subset=math"),
+        # Nobody watches a part.
+        *("--no-log-realtime", "--no-score-display", "--ctl-server", "false"),
         *("--model", "openai/gpt-4o-mini"),
         *("--limit", "11-20", "--log-dir", "logs/x.shards/1", "--json"),
     ]
@@ -21,7 +23,7 @@ def test_a_shard_runs_the_same_eval_on_its_own_samples():
 def test_a_run_configuration_is_passed_on():
     command = EvalCommand(eval="e", config={"model": "openai/gpt-4o-mini"})
     line = command.for_shard(Shard(0, 0, 1), "logs", "a/config.yaml")
-    assert line[2:4] == ["--run-config", "a/config.yaml"]
+    assert line[line.index("--run-config") + 1] == "a/config.yaml"
 
 
 def test_task_arguments_keep_their_type():
