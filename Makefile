@@ -10,7 +10,7 @@ ROOMS := answers cli evals forge generator loaders providers registry reports re
 export UV_SYSTEM_CERTS ?= true
 UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
 
-.PHONY: test-all setup demo reference test lint types linked unit lock bench soak clean
+.PHONY: test-all setup demo reference test lint types linked unit lock bench soak short audit clean
 
 setup: $(VENV)/.ready
 
@@ -55,6 +55,15 @@ bench: setup
 
 soak: setup
 	$(BIN)/python -m benchmarks.soak
+
+# Both in a few minutes: that they work, and that faults change no figure, rather than how fast.
+short: setup
+	$(BIN)/python -m benchmarks --short
+	$(BIN)/python -m benchmarks.soak --short
+
+# What is known against the pinned packages; asks the package index.
+audit: setup
+	$(UV) tool run pip-audit --requirement requirements.lock --disable-pip --require-hashes
 
 # The table of reference results, made again.
 reference: setup

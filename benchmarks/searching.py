@@ -10,7 +10,8 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import Model, get_model
 
 from benchmarks._measurement import TIMES, Measurement
-from benchmarks.openai_server import SEARCH_STEPS, OpenAIServer, searcher
+from benchmarks._runs import server_process
+from benchmarks.openai_server import SEARCH_STEPS
 from misstep.evals.guided_search import guided_search
 
 LATENCY = 200
@@ -24,14 +25,12 @@ CONNECTIONS = PROBLEMS * CANDIDATES
 
 def measure() -> Iterator[Measurement]:
     """The seconds of a step, and fifty searches at once as a share of one after another."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        OpenAIServer(searcher, latency=LATENCY, pooling=_scores) as server,
-    ):
-        policy = _model("openai-api/local/policy", server.url)
+    options = ("--reply", "searcher", "--latency", str(LATENCY))
+    with tempfile.TemporaryDirectory() as folder, server_process(*options) as url:
+        policy = _model("openai-api/local/policy", url)
         rewards = {
-            "a judge": _model("openai-api/local/judge", server.url),
-            "a served reward model": _model("prm/qwen2.5-math-prm-7b", server.url),
+            "a judge": _model("openai-api/local/judge", url),
+            "a served reward model": _model("prm/qwen2.5-math-prm-7b", url),
         }
         target = ROUND_TRIPS * LATENCY / 1000 * TOLERANCE
         alone = 0.0
@@ -42,14 +41,9 @@ def measure() -> Iterator[Measurement]:
             note = f"{CANDIDATES} candidates and rewards, {LATENCY} ms a call; in turn 1.8 s"
             yield Measurement(f"a search step by {name}", alone / SEARCH_STEPS, "s", target, note)
         slowest = _seconds(_run(folder, policy, reward, PROBLEMS))
-        in_flight = server.most_in_flight
-    note = f"{slowest:.1f} s, one alone {alone:.1f} s; {in_flight} calls in flight"
+    note = f"{slowest:.1f} s, one alone {alone:.1f} s"
     ratio = slowest / (PROBLEMS * alone)
     yield Measurement(f"{PROBLEMS} searches at once beside in turn", ratio, "times", 0.3, note)
-
-
-def _scores(text: str | list[int]) -> list[list[float]]:
-    return [[0.1, 0.9]] * str(text).count("<extra_0>")
 
 
 def _model(name: str, url: str) -> Model:

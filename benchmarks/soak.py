@@ -113,26 +113,20 @@ def _faulty(fault: Fault, rate: float, calm: list[EvalScore], folder: str) -> Tr
 def _dead_server(seconds: float, calm: list[EvalScore], folder: str) -> Trial:
     """The server dies in the middle, and comes back at the same address."""
     start = time.monotonic()
-    first = OpenAIServer(critic, latency=200)
-    first.__enter__()
-    port = int(first.url.split(":")[2].split("/")[0])
-    servers = [first]
+    with OpenAIServer(critic, latency=200) as server:
 
-    def die_and_return() -> None:
-        while len(first.requests) < 20:
-            time.sleep(0.05)
-        first.__exit__(None, None, None)
-        time.sleep(seconds)
-        servers.append(OpenAIServer(critic, port=port).__enter__())
+        def die_and_return() -> None:
+            while len(server.requests) < 20:
+                time.sleep(0.05)
+            server.down()
+            time.sleep(seconds)
+            server.up()
 
-    thread = threading.Thread(target=die_and_return)
-    thread.start()
-    try:
-        problem = _compared(lambda: _run(first.url, folder), calm)
-    finally:
+        thread = threading.Thread(target=die_and_return)
+        thread.start()
+        problem = _compared(lambda: _run(server.url, folder), calm)
         thread.join()
-        servers[-1].__exit__(None, None, None)
-    asked = sum(len(server.requests) for server in servers)
+        asked = len(server.requests)
     return Trial(f"server dead for {seconds:.0f} s", problem, asked, time.monotonic() - start)
 
 

@@ -19,6 +19,8 @@ from misstep.registry import ModelError, Prm, did_you_mean, find_prm
 _BASE_URL = "MISSTEP_PRM_BASE_URL"
 _ARGUMENTS = ("served", "bos", "route", "returns", "step_token", "values")
 _TIMEOUT = httpx.Timeout(600, connect=30)
+_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+"""How many calls are made at once is Inspect's to say, by `--max-connections`."""
 _MOST = 2000
 """Characters of a server's answer that the log and messages quote."""
 
@@ -65,7 +67,7 @@ class PrmAPI(ModelAPI):
         try:
             return self._client.get()
         except LookupError:
-            client = httpx.AsyncClient(headers=self.headers, timeout=_TIMEOUT)
+            client = httpx.AsyncClient(headers=self.headers, timeout=_TIMEOUT, limits=_LIMITS)
             self._client.set(client)
             return client
 

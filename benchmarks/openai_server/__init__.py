@@ -11,7 +11,7 @@ As a process that prints its URL as the first line:
 """
 
 from benchmarks.openai_server._faults import Fault, Faults
-from benchmarks.openai_server._pooling import PoolingFunction
+from benchmarks.openai_server._pooling import PoolingFunction, confident
 from benchmarks.openai_server._replies import (
     REPLIES,
     SEARCH_STEPS,
@@ -35,6 +35,7 @@ __all__ = [
     "PoolingFunction",
     "Reply",
     "ReplyFunction",
+    "confident",
     "critic",
     "injector",
     "judge",

@@ -5,7 +5,15 @@ import json
 import signal
 from pathlib import Path
 
-from benchmarks.openai_server import REPLIES, Fault, Faults, OpenAIServer, injector, searcher
+from benchmarks.openai_server import (
+    REPLIES,
+    Fault,
+    Faults,
+    OpenAIServer,
+    confident,
+    injector,
+    searcher,
+)
 
 _REPLIES = {**REPLIES, "injector": injector, "searcher": searcher}
 _STOP = [signal.SIGINT, signal.SIGTERM]
@@ -44,6 +52,7 @@ def main() -> None:
         latency=arguments.latency,
         max_choices=arguments.max_choices,
         faults=Faults(dict(arguments.fault), seed=arguments.fault_seed),
+        pooling=confident,
         record=arguments.record is not None,
     )
     # Blocked before the server's thread starts, else that thread may be the one to receive them.
