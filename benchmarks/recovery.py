@@ -22,23 +22,18 @@ CALLS = 6
 SMALL, LONG, MIDDLE = 2, 144, 20
 """Samples of each of the five tasks: as in the variant `small`, for the long run, and between."""
 TRIPS, IDLE, BESIDE = 4, 0.1, 1.25
-TIMES = 2
+TIMES = 4
 
 
 def measure() -> Iterator[Measurement]:
     """Round trips of `small`, idle connections of a long run, and the work of a run."""
-    with server_process("--reply", "short", "--latency", "200") as url:
-        model = local_model(url)
-        # Once before: the first run in a process imports the client libraries.
-        seconds(_task(1), model)
-        small = min(seconds(_task(SMALL), model) for _ in range(TIMES))
-    note = f"{small:.2f} s; {5 * SMALL} samples of {CALLS} calls at 200 ms, two in turn"
-    yield Measurement("error recovery, small", small / 0.2, "trips", TRIPS, note)
-    small, _ = _split(SMALL, 200)
-    note = f"{small:.2f} s, each process with half of the samples"
-    yield Measurement("error recovery, small, two processes", small / 0.2, "trips", TRIPS, note)
+    small, at_once = (_small(latency) for latency in (200, 0))
+    note = f"{small:.2f} s, without latency {at_once:.2f} s; {5 * SMALL} samples of {CALLS} calls"
+    yield Measurement("error recovery, small", small / 0.2, "trips", TRIPS, f"{note} at 200 ms")
+    waited = (small - at_once) / 0.2
+    yield Measurement("error recovery, small, what latency adds", waited, "trips", TRIPS, note)
     calls = 5 * LONG * CALLS
-    _, elapsed = _split(LONG, 1000)
+    elapsed = _split_seconds(LONG, 1000)
     idle = 1 - calls / (CONNECTIONS * elapsed)
     note = f"{calls:,} calls at 1 s in {elapsed:.1f} s; {CONNECTIONS} connections, two processes"
     yield Measurement("error recovery, idle connections", idle, "share", IDLE, note)
@@ -52,8 +47,16 @@ def measure() -> Iterator[Measurement]:
     yield Measurement("error recovery beside bare calls", ours / theirs, "times", BESIDE, note)
 
 
-def _split(per_task: int, latency: int) -> tuple[float, float]:
-    """Run in two processes: the time of the slower one's samples, and that of all samples."""
+def _small(latency: int) -> float:
+    with server_process("--reply", "short", "--latency", str(latency)) as url:
+        model = local_model(url)
+        # Once before: the first run in a process imports the client libraries.
+        seconds(_task(1), model)
+        return min(seconds(_task(SMALL), model) for _ in range(TIMES))
+
+
+def _split_seconds(per_task: int, latency: int) -> float:
+    """The time that the samples of a run in two processes take."""
     with (
         server_process("--reply", "short", "--latency", str(latency)) as url,
         tempfile.TemporaryDirectory() as folder,
@@ -61,8 +64,7 @@ def _split(per_task: int, latency: int) -> tuple[float, float]:
         options = ("-T", "source=generated", "-T", f"per_task={per_task}")
         program(two_processes("misstep/error-recovery", folder, *options), url)
         [joined] = Path(folder).glob("*.eval")
-        parts = Path(folder).glob("*.shards/*/*.eval")
-        return max(span(str(part)) for part in parts), span(str(joined))
+        return span(str(joined))
 
 
 def _task(per_task: int) -> Task:

@@ -124,9 +124,10 @@ def _pieces(text: str, cuts: Iterable[int]) -> list[str]:
     for place in [*sorted(cuts), len(text)]:
         piece = text[start:place]
         start = place
-        if not _says_something(piece) and place < len(text):
+        speaks = _says_something(piece)
+        if not speaks and place < len(text):
             continue
-        if not _says_something(piece) and pieces:
+        if not speaks and pieces:
             pieces[-1] += text[held:place]
         elif place > held:
             pieces.append(text[held:place])
