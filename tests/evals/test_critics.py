@@ -82,6 +82,7 @@ def test_random_baselines_repeat_themselves_and_stay_in_range(tmp_path, critic):
 
 
 def test_the_label_distribution_says_no_error_about_as_often_as_the_data(tmp_path):
-    log = run(tmp_path, critic="label_distribution")
+    log = run(tmp_path, critic="label_distribution", limit=100)
     counts = Counter(sample.scores["first_error"].answer for sample in log.samples)
-    assert 72 <= counts["-1"] <= 132
+    right = sum(sample.metadata["label"] == -1 for sample in log.samples)
+    assert abs(counts["-1"] - right) <= 15

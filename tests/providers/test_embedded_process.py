@@ -123,6 +123,7 @@ def test_a_kill_leaves_no_process_and_a_readable_log(runs):
     assert runs["SIGKILL"].log().status == "started"
 
 
+@pytest.mark.long
 def test_another_process_gives_the_same_choices_and_ends_well(smollm2):
     settings = {
         "seed": 7,

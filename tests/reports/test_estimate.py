@@ -101,6 +101,7 @@ def test_prices_name_their_source_and_day():
         assert price.output >= price.input > 0
 
 
+@pytest.mark.long
 def test_the_embedded_model_counts_its_own_tokens_exactly(tmp_path):
     """The estimate is to the token what the run then reads."""
     task = {"source": "sample", "domain": "generic"}
