@@ -1,7 +1,7 @@
 """Long trials of endurance: whatever fails, the figures are those of an undisturbed run.
 
 python -m benchmarks.soak            # every fault at 1, 10 and 30%; a dead server; kills
-python -m benchmarks.soak --short    # the same at 10% alone
+python -m benchmarks.soak --short    # the same at 10% alone, on half of the samples
 """
 
 import argparse
@@ -38,6 +38,8 @@ PASSING = (
 )
 VOTES = 4
 KILLS = 3
+FEW = 100
+"""Samples of the short form."""
 
 
 @dataclass(frozen=True)
@@ -73,17 +75,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _trials(short: bool) -> Iterator[Trial]:
+    limit = FEW if short else None
     with tempfile.TemporaryDirectory() as folder:
         with OpenAIServer(critic) as server:
-            calm = _figures(_run(server.url, folder))
+            calm = _figures(_run(server.url, folder, limit))
         for fault in PASSING:
             for rate in [0.1] if short else [0.01, 0.1, 0.3]:
-                yield _faulty(fault, rate, calm, folder)
-        yield _dead_server(5 if short else 60, calm, folder)
-        yield _killed(calm, folder)
+                yield _faulty(fault, rate, calm, folder, limit)
+        yield _dead_server(5 if short else 60, calm, folder, limit)
+        yield _killed(calm, folder, limit)
 
 
-def _run(url: str, folder: str) -> EvalLog:
+def _run(url: str, folder: str, limit: int | None) -> EvalLog:
     [log] = evaluate(
         EVAL,
         task_args={"votes": VOTES},
@@ -92,6 +95,7 @@ def _run(url: str, folder: str) -> EvalLog:
         display="none",
         log_level="error",
         retry_on_error=30,
+        limit=limit,
     )
     return log
 
@@ -102,15 +106,17 @@ def _figures(log: EvalLog) -> list[EvalScore]:
     return log.results.scores
 
 
-def _faulty(fault: Fault, rate: float, calm: list[EvalScore], folder: str) -> Trial:
+def _faulty(
+    fault: Fault, rate: float, calm: list[EvalScore], folder: str, limit: int | None
+) -> Trial:
     start = time.monotonic()
     faults = Faults({fault: rate}, seed=1, retry_after=0.5, pause=0.5)
     with OpenAIServer(critic, faults=faults) as server:
-        problem = _compared(lambda: _run(server.url, folder), calm)
+        problem = _compared(lambda: _run(server.url, folder, limit), calm)
         return Trial(f"{fault} {rate:.0%}", problem, len(server.requests), time.monotonic() - start)
 
 
-def _dead_server(seconds: float, calm: list[EvalScore], folder: str) -> Trial:
+def _dead_server(seconds: float, calm: list[EvalScore], folder: str, limit: int | None) -> Trial:
     """The server dies in the middle, and comes back at the same address."""
     start = time.monotonic()
     with OpenAIServer(critic, latency=200) as server:
@@ -124,13 +130,13 @@ def _dead_server(seconds: float, calm: list[EvalScore], folder: str) -> Trial:
 
         thread = threading.Thread(target=die_and_return)
         thread.start()
-        problem = _compared(lambda: _run(server.url, folder), calm)
+        problem = _compared(lambda: _run(server.url, folder, limit), calm)
         thread.join()
         asked = len(server.requests)
     return Trial(f"server dead for {seconds:.0f} s", problem, asked, time.monotonic() - start)
 
 
-def _killed(calm: list[EvalScore], folder: str) -> Trial:
+def _killed(calm: list[EvalScore], folder: str, limit: int | None) -> Trial:
     """A split run is killed at random moments, and resumed each time."""
     start = time.monotonic()
     chance = random.Random(0)
@@ -140,6 +146,7 @@ def _killed(calm: list[EvalScore], folder: str) -> Trial:
             *(misstep, "run", EVAL, "--processes", "2", "-T", f"votes={VOTES}"),
             *("--model", "openai-api/local/critic", "--model-base-url", server.url),
             *("--max-connections", "2", "--log-buffer", "1", "--log-dir", f"{folder}/killed"),
+            *(("--limit", str(limit)) if limit else ()),
         ]
         for _ in range(KILLS):
             before = len(server.requests)
