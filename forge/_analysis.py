@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from misstep.forge._plotting import plotting
 from misstep.forge._worked import Examined, Worked, examine
 from misstep.loaders import RawRow
-from misstep.reports import chart_library
 
 if TYPE_CHECKING:
     import altair
@@ -86,7 +86,7 @@ def analyse(rows: Iterable[RawRow], min_steps: int) -> Analysis:
 
 def steps_chart(analysis: Analysis, min_steps: int) -> "altair.Chart":
     """How many solutions have how many steps, by source."""
-    alt = chart_library()
+    alt = plotting()
     counts: Counter[tuple[str, int]] = Counter()
     for name, group in analysis.sources.items():
         for steps, count in group.steps.items():

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from misstep.forge._files import DATA
+from misstep.forge._plotting import plotting
 from misstep.forge._record import Example, read_examples
 from misstep.generator import third_of
 from misstep.loaders import stream_rows
 from misstep.registry import DataError, MisstepError, taxonomy
-from misstep.reports import chart_library
 
 if TYPE_CHECKING:
     import altair
@@ -140,7 +140,7 @@ def charts(findings: Findings) -> dict[str, "altair.Chart"]:
 
 
 def _bars(counts: Counter[str], what: str, of: str) -> "altair.Chart":
-    alt = chart_library()
+    alt = plotting()
     values = [{"name": name, "count": count} for name, count in counts.items()]
     chart: altair.Chart = (
         alt.Chart(alt.Data(values=values))
@@ -155,7 +155,7 @@ def _bars(counts: Counter[str], what: str, of: str) -> "altair.Chart":
 
 
 def _rate_chart(rates: list[Rate]) -> "altair.Chart":
-    alt = chart_library()
+    alt = plotting()
     values = [
         {"critic": x.critic, "group": x.group, "found": x.value, "low": x.lower, "high": x.upper}
         for x in rates

@@ -9,8 +9,8 @@ from importlib.resources import files
 from misstep.forge._findings import Findings, Rate, charts
 from misstep.forge._marked import marked, pairs
 from misstep.forge._mathml import text_html
+from misstep.forge._plotting import picture_of
 from misstep.forge._record import Example
-from misstep.reports import drawn
 
 MOST = 200
 """Examples that a page shows if not told otherwise."""
@@ -50,7 +50,7 @@ def _summary(findings: Findings) -> Iterator[str]:
     )
     yield '<div class="charts">'
     for title, chart in charts(findings).items():
-        picture = drawn(chart, "svg").decode()
+        picture = picture_of(chart).decode()
         yield f"<figure><h2>{escape(title)}</h2>{picture}</figure>"
     yield "</div>"
     if findings.reasons:
