@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
 
-from benchmarks._measurement import TIMES, Measurement
+from benchmarks._measurement import Measurement
 from benchmarks._programs import BIN, LEAN, MODEL, program
 from benchmarks._rows import rows_file
 from benchmarks._runs import CONNECTIONS, server_process
 
 SAMPLES = 300
+TIMES = 2
 DEFAULTS = "Inspect's defaults"
 SETTINGS: dict[str, Sequence[str]] = {
     DEFAULTS: [],
