@@ -11,6 +11,7 @@ from typing import Any
 from openai import AsyncOpenAI
 
 CONNECTIONS = 64
+"""As in `_runs`, which would bring Inspect into the peer."""
 
 
 async def ask(bodies: list[dict[str, Any]], url: str) -> int:

@@ -31,7 +31,7 @@ def measure() -> Iterator[Measurement]:
     note = f"{small:.2f} s, without latency {at_once:.2f} s; {5 * SMALL} samples of {CALLS} calls"
     yield Measurement("error recovery, small", small / 0.2, "trips", TRIPS, f"{note} at 200 ms")
     waited = (small - at_once) / 0.2
-    yield Measurement("error recovery, small, what latency adds", waited, "trips", TRIPS, note)
+    yield Measurement("error recovery, small, what latency adds", waited, "trips", None, note)
     calls = 5 * LONG * CALLS
     elapsed = _split_seconds(LONG, 1000)
     idle = 1 - calls / (CONNECTIONS * elapsed)

@@ -1,7 +1,7 @@
 """A joined log's file, made of the members of others: an .eval file is a zip of JSON.
 
 Samples go from file to file one at a time, so that a log of any size can be joined; reading and
-writing whole logs by Inspect takes ten times as long, and all of them in memory.
+writing whole logs by Inspect takes four times as long, with all of them in memory.
 """
 
 import json
@@ -14,8 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import fsspec
 
-# Teaches zipfile the compression of logs.
-import inspect_ai.log  # noqa: F401
+# It teaches zipfile the compression of logs, too.
 from inspect_ai.log import EvalLog, EvalSample, write_eval_log
 from pydantic_core import from_json
 
