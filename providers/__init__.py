@@ -1,7 +1,8 @@
 """Models that Inspect does not have.
 
 `embedded/…` runs in this process, `replay/…` answers from recorded outputs, `imported/…` names the
-model of a run made elsewhere. `prm/…` and `local_prm/…` score the steps of a solution.
+model of a run made elsewhere. `prm/…` and `local_prm/…` score the steps of a solution. `lean/…` is
+any OpenAI-compatible service, called with little work of the processor.
 
 Imported at every start of Inspect, so what an embedded model needs is imported when one is made.
 """
@@ -18,6 +19,7 @@ __all__ = [
     "asking_for",
     "embedded",
     "imported",
+    "lean",
     "local_prm",
     "prm",
     "replay",
@@ -43,6 +45,14 @@ def replay() -> type[ModelAPI]:
 def imported() -> type[ModelAPI]:
     """The model of a run made elsewhere, known by its results alone."""
     return ImportedAPI
+
+
+@modelapi(name="lean")
+def lean() -> type[ModelAPI]:
+    """OpenAI-compatible services, called with little work of the processor."""
+    from misstep.providers._lean import LeanAPI
+
+    return LeanAPI
 
 
 @modelapi(name="prm")

@@ -6,21 +6,18 @@ import time
 from typing import Any
 
 import httpx
-from anyio.lowlevel import RunVar
 from inspect_ai._util.httpx import httpx_classify_retry
 from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelCall, ModelOutput
 from inspect_ai.model._model import RetryDecision
 from inspect_ai.tool import ToolChoice, ToolInfo
 
+from misstep.providers._connections import Connections
 from misstep.providers._prm_input import BOS, prm_input, prm_pieces, reward_of
 from misstep.providers._step_scores import asked_steps, scored_output, unscored_output
 from misstep.registry import ModelError, Prm, did_you_mean, find_prm
 
 _BASE_URL = "MISSTEP_PRM_BASE_URL"
 _ARGUMENTS = ("served", "bos", "route", "returns", "step_token", "values")
-_TIMEOUT = httpx.Timeout(600, connect=30)
-_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-"""How many calls are made at once is Inspect's to say, by `--max-connections`."""
 _MOST = 2000
 """Characters of a server's answer that the log and messages quote."""
 
@@ -59,17 +56,7 @@ class PrmAPI(ModelAPI):
             )
         self.url = url.rstrip("/").removesuffix("/v1")
         self.headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client: RunVar[httpx.AsyncClient] = RunVar(f"prm_client_{id(self)}")
-
-    @property
-    def client(self) -> httpx.AsyncClient:
-        """Connections belong to a run: the next in this process has another event loop."""
-        try:
-            return self._client.get()
-        except LookupError:
-            client = httpx.AsyncClient(headers=self.headers, timeout=_TIMEOUT, limits=_LIMITS)
-            self._client.set(client)
-            return client
+        self._connections = Connections(self.url)
 
     @property
     def scores_steps(self) -> bool:
@@ -96,7 +83,7 @@ class PrmAPI(ModelAPI):
             body["input"] = prm_input(self.prm, problem, steps, self.bos)
         call = ModelCall.create(body, None)
         started = time.monotonic()
-        response = await self.client.post(f"{self.url}{self.prm.route}", json=body)
+        response = await self._post(self.prm.route, body)
         if response.status_code == 400:
             call.set_error({"error": response.text[:_MOST]}, time.monotonic() - started)
             return unscored_output(self.model_name, f"the server refused: {_said(response)}"), call
@@ -138,9 +125,12 @@ class PrmAPI(ModelAPI):
 
     async def _tokenized(self, text: str) -> list[int]:
         body = {"model": self.served, "prompt": text, "add_special_tokens": False}
-        response = await self.client.post(f"{self.url}/tokenize", json=body)
+        response = await self._post("/tokenize", body)
         response.raise_for_status()
         return list(_json(response)["tokens"])
+
+    async def _post(self, route: str, body: dict[str, Any]) -> httpx.Response:
+        return await self._connections.post(f"{self.url}{route}", body, self.headers)
 
     def should_retry(self, ex: Exception) -> bool | RetryDecision:
         """As Inspect retries any HTTP call."""
@@ -148,7 +138,7 @@ class PrmAPI(ModelAPI):
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self.client.aclose()
+        await self._connections.aclose()
 
 
 def prm_of(name: str, arguments: dict[str, object]) -> Prm:

@@ -10,7 +10,7 @@ from misstep.evals import (
     processbench,
 )
 from misstep.forge import injection, offline
-from misstep.providers import embedded, imported, local_prm, prm, replay
+from misstep.providers import embedded, imported, lean, local_prm, prm, replay
 from misstep.scorers import (
     detections,
     error_sections,
@@ -41,6 +41,7 @@ __all__ = [
     "guided_search",
     "imported",
     "injection",
+    "lean",
     "local_prm",
     "offline",
     "prm",

@@ -1,0 +1,90 @@
+"""HTTP by aiohttp, which takes a fraction of the processor's time that other clients take."""
+
+import json
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, TypeAlias
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import httpx
+from anyio.lowlevel import RunVar
+from yarl import URL
+
+_Opened: TypeAlias = tuple[aiohttp.ClientSession, AsyncGenerator[aiohttp.ClientSession, None]]
+
+
+class Connections:
+    """The connections to one server.
+
+    They belong to a run: the next in this process has another event loop, and others. How many
+    there are at once is Inspect's to say, by `--max-connections`.
+    """
+
+    def __init__(self, url: str, seconds: float = 600, connect_seconds: float = 60) -> None:
+        self._server = URL(url)
+        self._timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=connect_seconds)
+        self._opened: RunVar[_Opened | None] = RunVar(f"connections_{id(self)}", None)
+
+    async def post(
+        self,
+        url: str,
+        body: Mapping[str, Any],
+        headers: Mapping[str, str],
+        params: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        """Send a JSON body; the answer is in httpx's form, as are the errors, which Inspect knows.
+
+        Raises:
+            httpx.TransportError: There was no answer.
+        """
+        session = await self._session()
+        request = httpx.Request("POST", url)
+        content = json.dumps(body, allow_nan=False).encode()
+        headers = {"Content-Type": "application/json", **headers}
+        try:
+            async with session.post(url, data=content, headers=headers, params=params) as answer:
+                status, found, said = answer.status, answer.headers, await answer.read()
+        except TimeoutError as error:
+            raise httpx.ReadTimeout(f"no answer in time: {error}", request=request) from error
+        except aiohttp.ClientError as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise httpx.NetworkError(reason, request=request) from error
+        # It is unpacked by now.
+        kept = [(name, value) for name, value in found.items() if name != "Content-Encoding"]
+        return httpx.Response(status, headers=kept, content=said, request=request)
+
+    async def _session(self) -> aiohttp.ClientSession:
+        if opened := self._opened.get():
+            return opened[0]
+        # An event loop that ends closes its generators, and so this session.
+        generator = self._open()
+        session = await anext(generator)
+        self._opened.set((session, generator))
+        return session
+
+    async def _open(self) -> AsyncGenerator[aiohttp.ClientSession, None]:
+        # Certificates as other clients find them: SSL_CERT_FILE, else those of certifi.
+        secure = httpx.create_ssl_context() if self._server.scheme == "https" else True
+        async with aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ssl=secure),
+            timeout=self._timeout,
+            proxy=_proxy(self._server),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        ) as session:
+            yield session
+
+    async def aclose(self) -> None:
+        """Close those of the running event loop."""
+        if opened := self._opened.get():
+            self._opened.set(None)
+            await opened[1].aclose()
+
+
+def _proxy(url: URL) -> str | None:
+    """The proxy that the environment names for an address.
+
+    Asked once: aiohttp itself would ask at every call, in a thread.
+    """
+    if proxy_bypass(url.host or ""):
+        return None
+    return getproxies().get(url.scheme)
