@@ -156,6 +156,7 @@ def _run(
         log_realtime=False,
         log_model_api=False,
         score_display=False,
+        ctl_server=False,
         max_connections=calls.max_connections,
         # Samples that wait to be called again must not keep others from the connections.
         max_samples=2 * calls.max_connections,

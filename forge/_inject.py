@@ -1,7 +1,7 @@
 """Injecting an error into a worked solution: ask, check, complain, ask again."""
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 from inspect_ai.model import (
@@ -26,6 +26,7 @@ from misstep.forge._prompts import complaint_text, request_text, review_text, sy
 from misstep.forge._record import LATE_FRACTION, Example
 from misstep.forge._reply import InjectionReply, ReviewReply, UnreadableReplyError, read_reply
 from misstep.forge._result import Reject, Result
+from misstep.forge._turns import take_turn
 from misstep.registry import NO_ERROR, MisstepError, injection_prompts
 
 RESULTS: dict[str, Result] = {}
@@ -61,8 +62,8 @@ def inject(
         if state.metadata["inject"]:
             injector = get_model(role="injector", required=True)
             reviewer = get_model(role="reviewer", required=True) if reviewed else None
-            config = GenerateConfig(temperature=temperature, max_tokens=max_tokens)
-            asking = _Asking(state, injector, reviewer, config, seed, late_fraction)
+            configure = partial(_config, temperature, max_tokens)
+            asking = _Asking(state, injector, reviewer, configure, seed, late_fraction)
             result = await asking.injected(max_attempts)
         else:
             result = Result(example=_untouched(state, late_fraction).row())
@@ -100,8 +101,11 @@ def _example(
 
 
 @cache
-def _schema(reply: type) -> ResponseSchema:
-    return ResponseSchema(name=reply.__name__, json_schema=json_schema(reply))
+def _config(temperature: float, max_tokens: int, seed: int, reply: type) -> GenerateConfig:
+    schema = ResponseSchema(name=reply.__name__, json_schema=json_schema(reply))
+    return GenerateConfig(
+        temperature=temperature, max_tokens=max_tokens, seed=seed, response_schema=schema
+    )
 
 
 class _Asking:
@@ -112,14 +116,14 @@ class _Asking:
         state: TaskState,
         injector: Model,
         reviewer: Model | None,
-        config: GenerateConfig,
+        configure: Callable[[int, type], GenerateConfig],
         seed: int,
         late_fraction: float,
     ) -> None:
         self._state = state
         self._injector = injector
         self._reviewer = reviewer
-        self._config = config
+        self._configure = configure
         self._seed = seed
         self._late = late_fraction
         self._result = Result()
@@ -224,9 +228,7 @@ class _Asking:
         self, model: Model, messages: list[ChatMessage], schema: type, attempt: int
     ) -> ModelOutput | Reject:
         """One call. What was answered once, in this run or one before, is not asked again."""
-        config = self._config.merge(
-            GenerateConfig(seed=self._seed + attempt, response_schema=_schema(schema))
-        )
+        config = self._configure(self._seed + attempt, schema)
         policy = CachePolicy(expiry=None, scopes={"sample": str(self._state.sample_id)})
         try:
             with asking_about(str(self._state.sample_id)):
@@ -239,6 +241,7 @@ class _Asking:
                 raise
             said = " ".join(str(problem).split())[:300]
             return Reject("call", type(problem).__name__, said)
+        await take_turn()
         self._result.spent.add(output)
         self._state.output = output
         return output

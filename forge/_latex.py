@@ -7,6 +7,8 @@ Span = tuple[int, int]
 
 _OPENING = re.compile(r"\\(?:\\|\$|\[|begin\s*\{(\w+\*?)\})|\$\$|```|\[asy\]")
 _CLOSING = {"\\[": "\\]", "$$": "$$", "```": "```", "[asy]": "[/asy]"}
+_RARE = ("\\\\", "$$", "\\begin", "```", "[asy]")
+"""What makes more than a search for brackets necessary."""
 _INLINE = re.compile(
     r"\\\((?:[^\\]|\\[^()])*+\\\)|(?<![\\$])\$(?:[^$\\\n]|\\.|\n(?!\s*\n))++\$", re.DOTALL
 )
@@ -17,6 +19,8 @@ def display_spans(text: str) -> list[Span]:
 
     Every part of the text is gone over a fixed number of times, whatever stands in it.
     """
+    if not any(mark in text for mark in _RARE):
+        return _brackets(text)
     spans: list[Span] = []
     never: set[str] = set()
     place = 0
@@ -33,6 +37,16 @@ def display_spans(text: str) -> list[Span]:
         else:
             spans.append((found.start(), end))
             place = end
+    return spans
+
+
+def _brackets(text: str) -> list[Span]:
+    """The spans of a text that has none but brackets, as most have."""
+    spans: list[Span] = []
+    end = 0
+    while (start := text.find("\\[", end)) >= 0 and (found := text.find("\\]", start)) >= 0:
+        end = found + 2
+        spans.append((start, end))
     return spans
 
 

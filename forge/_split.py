@@ -16,11 +16,13 @@ from misstep.forge._latex import Span, display_spans, inline_spans
 FEW = 4
 """With fewer pieces than this, a structure is not what the solution is made of."""
 
-_NUMBERED = re.compile(r"\n[ \t]*(?:\*\*)?(?:Step[ \t]+\d{1,3}\b|\(?\d{1,3}[.)](?=\**[ \t\n]))")
-_HEADING = re.compile(
-    r"\n[ \t]*(?:(\#{1,6}[ \t]*\S|\*\*[^*\n]+\*\*:?[ \t]*(?=\n|$))|"
+_MARKED = re.compile(
+    r"\n(?=[- \tS\d(*•\#])[ \t]*+(?=[-S\d(*•\#])(?:"
+    r"(?P<numbered>(?:\*\*)?(?:Step[ \t]+\d{1,3}\b|\(?\d{1,3}[.)](?=\**[ \t\n])))|"
+    r"(?P<heading>\#{1,6}[ \t]*\S|\*\*[^*\n]+\*\*:?[ \t]*(?=\n|$))|"
     r"[-*•][ \t]|\([a-zA-Z]{1,4}\)[ \t])"
 )
+"""A line with a number, a heading or a bullet; what is asked ahead settles most lines."""
 _PARAGRAPH = re.compile(r"\n(?:[^\S\n]*+\n)++([^\S\n]*+)")
 _LINE = re.compile(r"\n[ \t]*(?=\S)")
 _SENTENCE = re.compile(r"(?:[.!?][\"')*]*|\\\][.,]?|\$\$[.,]?)\s+(?=[A-Z\\$(])|[。！？]\s*(?=\S)")
@@ -60,13 +62,12 @@ def split_steps(text: str) -> list[str]:
 def cut_solution(text: str) -> Cut:
     """The steps of a worked solution, and the structure that they were found by."""
     spans = display_spans(text)
-    numbered = [found.start() + 1 for found in _NUMBERED.finditer(text)]
+    marked = [(found.start() + 1, found.lastgroup) for found in _MARKED.finditer(text)]
+    numbered = sum(kind == "numbered" for _, kind in marked)
     # Where lines are numbered, bullets are parts of them.
-    headings = [
-        found.start() + 1 for found in _HEADING.finditer(text) if found[1] or len(numbered) < 2
-    ]
-    cuts = _outside({*numbered, *headings, *_paragraphs(text, bool(numbered))}, spans)
-    structure = Structure.NUMBERED if len(numbered) > 1 else Structure.PARAGRAPHS
+    starts = {place for place, kind in marked if kind or numbered < 2}
+    cuts = _outside({*starts, *_paragraphs(text, numbered > 0)}, spans)
+    structure = Structure.NUMBERED if numbered > 1 else Structure.PARAGRAPHS
     pieces = _pieces(text, cuts)
     if len(pieces) < FEW:
         structure = Structure.LINES

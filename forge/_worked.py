@@ -116,6 +116,7 @@ _OTHER = frozenset(
     for words in ("le la les que est", "der die und ist", "el los una", "di che", "het een", "och")
     for word in words.split()
 )
+_TELLING = _ENGLISH | _OTHER
 _FOREIGN_SCRIPT = re.compile(r"[\u0400-\u052f\u0590-\u06ff\u0900-\u0dff\u3040-\u30ff\u4e00-\u9fff]")
 _FEW_LETTERS = 0.01
 _ENOUGH = 1000
@@ -128,6 +129,5 @@ def is_english(text: str) -> bool:
     # The bytes tell at once that there are too few letters of another script.
     if len(text.encode(errors="replace")) - len(text) > few:
         return len(_FOREIGN_SCRIPT.findall(text)) <= few
-    words = text.lower().split()
-    english = sum(map(_ENGLISH.__contains__, words))
-    return english >= sum(map(_OTHER.__contains__, words))
+    telling = [word for word in text.lower().split() if word in _TELLING]
+    return 2 * sum(map(_ENGLISH.__contains__, telling)) >= len(telling)
