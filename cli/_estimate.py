@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from misstep.cli._tasks import load_task, size_of, task_arguments
-from misstep.registry import MisstepError, Price, Size, prices
+from misstep.registry import MisstepError, Price, Size, price_of
 from misstep.reports import Run, RunEstimate, estimate, read_logs
 from misstep.reports._estimate import COMPLETION, usual_completion
 from misstep.reports._written import dollars, json_text, one_line
@@ -107,7 +107,7 @@ def _price(model: str, file: Path | None) -> tuple[Price, str] | None:
         given = _given_prices(file)
         if model in given:
             return given[model], str(file)
-    known = prices().get(model)
+    known = price_of(model)
     return (known, f"{known.source}, {known.date}") if known else None
 
 

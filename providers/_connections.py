@@ -1,16 +1,23 @@
 """HTTP by aiohttp, which takes a fraction of the processor's time that other clients take."""
 
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from random import uniform
 from typing import Any, TypeAlias
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx
 from anyio.lowlevel import RunVar
+from inspect_ai.model._model import RetryDecision
+from tenacity import RetryCallState
 from yarl import URL
 
 _Opened: TypeAlias = tuple[aiohttp.ClientSession, AsyncGenerator[aiohttp.ClientSession, None]]
+
+_FIRST, _LAST = 0.5, 30 * 60
+_LONGEST = 120
+"""Seconds: a server that names more is asked earlier."""
 
 
 class Connections:
@@ -78,6 +85,27 @@ class Connections:
         if opened := self._opened.get():
             self._opened.set(None)
             await opened[1].aclose()
+
+
+def waits(classify: Callable[[Exception], bool | RetryDecision]) -> Callable[..., float]:
+    """How long to wait before a call is made again, as the openai client does.
+
+    What the server names, else half a second at first and twice as long each time. Inspect itself
+    begins with 3 to 6 seconds, since it counts on a client that has asked again by then.
+
+    Args:
+        classify: A provider's `should_retry`.
+    """
+
+    def wait(state: RetryCallState) -> float:
+        problem = state.outcome.exception() if state.outcome else None
+        decision = classify(problem) if isinstance(problem, Exception) else None
+        if isinstance(decision, RetryDecision) and 0 < (decision.retry_after or 0) <= _LONGEST:
+            return float(decision.retry_after or 0)
+        doubled = _FIRST * 2.0 ** min(state.attempt_number - 1, 20)
+        return min(doubled, _LAST) * uniform(0.75, 1)  # noqa: S311 (not a secret)
+
+    return wait
 
 
 def _proxy(url: URL) -> str | None:

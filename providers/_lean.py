@@ -5,6 +5,7 @@ validating; by aiohttp less than 1 ms. All else is as Inspect's `openai-api/…`
 """
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -15,7 +16,7 @@ from openai import APIConnectionError, APITimeoutError, NotGiven, Omit
 from openai.types.chat import ChatCompletion
 from pydantic import ValidationError
 
-from misstep.providers._connections import Connections
+from misstep.providers._connections import Connections, waits
 
 _OPENAI = "https://api.openai.com/v1"
 _SECONDS = 600
@@ -58,6 +59,10 @@ class LeanAPI(OpenAICompatibleAPI):
         if answer.is_error:
             raise client._make_status_error_from_response(answer)
         return _completion(answer.content)
+
+    def retry_wait(self) -> Callable[..., float]:
+        """How long to wait before a call is made again."""
+        return waits(self.should_retry)
 
     async def aclose(self) -> None:
         """Close the connections."""

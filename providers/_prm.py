@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -11,7 +12,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelCall, M
 from inspect_ai.model._model import RetryDecision
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from misstep.providers._connections import Connections
+from misstep.providers._connections import Connections, waits
 from misstep.providers._prm_input import BOS, prm_input, prm_pieces, reward_of
 from misstep.providers._step_scores import asked_steps, scored_output, unscored_output
 from misstep.registry import ModelError, Prm, did_you_mean, find_prm
@@ -83,7 +84,7 @@ class PrmAPI(ModelAPI):
             body["input"] = prm_input(self.prm, problem, steps, self.bos)
         call = ModelCall.create(body, None)
         started = time.monotonic()
-        response = await self._post(self.prm.route, body)
+        response = await self._post(str(self.prm.route), body)
         if response.status_code == 400:
             call.set_error({"error": response.text[:_MOST]}, time.monotonic() - started)
             return unscored_output(self.model_name, f"the server refused: {_said(response)}"), call
@@ -135,6 +136,10 @@ class PrmAPI(ModelAPI):
     def should_retry(self, ex: Exception) -> bool | RetryDecision:
         """As Inspect retries any HTTP call."""
         return httpx_classify_retry(ex) or False
+
+    def retry_wait(self) -> Callable[..., float]:
+        """How long to wait before a call is made again."""
+        return waits(self.should_retry)
 
     async def aclose(self) -> None:
         """Close the connections."""

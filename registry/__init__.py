@@ -29,9 +29,9 @@ from misstep.registry._labels import (
     REWARDS,
     third_of,
 )
-from misstep.registry._prices import Price, prices
+from misstep.registry._prices import Price, price_of, prices
 from misstep.registry._prms import NUMBER, STEP, STEPS, Prm, find_prm, prms
-from misstep.registry._providers import Provider, find_provider
+from misstep.registry._providers import Provider, find_provider, service_model
 from misstep.registry._published import Result as PublishedResult
 from misstep.registry._published import Table, published
 from misstep.registry._search import PolicyPrompt, find_policy_prompt
@@ -100,11 +100,13 @@ __all__ = [
     "find_source",
     "from_start",
     "injection_prompts",
+    "price_of",
     "prices",
     "printable",
     "prms",
     "published",
     "register_variants",
+    "service_model",
     "sources",
     "taxonomy",
     "third_of",

@@ -4,6 +4,7 @@ from datetime import date
 
 from pydantic import Field
 
+from misstep.registry._providers import service_model
 from misstep.registry._read import Fact, read_facts
 
 
@@ -15,6 +16,11 @@ class Price(Fact):
     source: str
     date: date
     """When the source was read."""
+
+
+def price_of(model: str) -> Price | None:
+    """The price of a model, by its name in Inspect; None where it is not known."""
+    return prices().get(service_model(model))
 
 
 def prices() -> dict[str, Price]:

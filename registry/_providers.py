@@ -21,6 +21,11 @@ class Provider(Fact):
     ended by itself."""
 
 
+def service_model(name: str) -> str:
+    """A model by its service's name: `lean/…` is a way to call one, not another model."""
+    return name.removeprefix("lean/")
+
+
 def find_provider(name: str) -> Provider:
     """The provider of that name; one that is not listed begins a new message."""
     known: dict[str, Provider] = read_facts("providers.yaml", Provider)

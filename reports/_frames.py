@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from misstep.registry import NO_ERROR, MisstepError, prices
+from misstep.registry import NO_ERROR, MisstepError, price_of
 from misstep.reports._runs import Run
 from misstep.reports._samples import Finding, finding_of
 from misstep.reports._scored_samples import FACETS, Sample, Scored
@@ -89,14 +89,12 @@ def cost_of(run: Run) -> tuple[float | None, str]:
     costs = [sample.cost for sample in run.samples]
     if costs and all(cost is not None for cost in costs):
         return sum(cost for cost in costs if cost is not None), "log"
-    known = prices()
-    if run.usage and all(model in known for model in run.usage):
-        parts = [
-            (tokens_in * known[model].input + tokens_out * known[model].output) / 1e6
-            for model, (tokens_in, tokens_out) in run.usage.items()
-        ]
-        return sum(parts), "list price"
-    return None, ""
+    total = 0.0
+    for model, (tokens_in, tokens_out) in run.usage.items():
+        if (price := price_of(model)) is None:
+            return None, ""
+        total += (tokens_in * price.input + tokens_out * price.output) / 1e6
+    return (total, "list price") if run.usage else (None, "")
 
 
 def samples_frame(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":

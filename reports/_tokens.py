@@ -9,7 +9,7 @@ from pathlib import Path
 
 from inspect_ai.model import ChatMessage, get_model
 
-from misstep.registry import CHARACTERS_A_TOKEN
+from misstep.registry import CHARACTERS_A_TOKEN, service_model
 
 _ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 """Where tiktoken gets an encoding from, which its cache is named by."""
@@ -34,7 +34,7 @@ def token_counter(model: str) -> TokenCounter:
     Args:
         model: The model's name in Inspect.
     """
-    provider, _, name = model.partition("/")
+    provider, _, name = service_model(model).partition("/")
     if provider == "embedded":
         own = get_model(model)
         return TokenCounter(

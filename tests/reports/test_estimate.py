@@ -12,7 +12,7 @@ from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
 from misstep.loaders import load_rows
-from misstep.registry import CHARACTERS_A_TOKEN, Price, prices
+from misstep.registry import CHARACTERS_A_TOKEN, Price, price_of, prices
 from misstep.reports import estimate
 from misstep.reports._tokens import token_counter
 from tests.deltabench_rows import delta_row
@@ -99,6 +99,11 @@ def test_prices_name_their_source_and_day():
         assert "/" in model
         assert price.source.startswith("https://")
         assert price.output >= price.input > 0
+
+
+def test_a_model_called_leanly_costs_what_it_costs():
+    assert price_of("lean/openai/gpt-4o-mini") == prices()["openai/gpt-4o-mini"]
+    assert price_of("lean/local/critic") is None
 
 
 @pytest.mark.long

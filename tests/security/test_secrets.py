@@ -17,12 +17,13 @@ BIN = Path(sys.executable).parent
 @pytest.mark.parametrize(
     "rate", [0.0, pytest.param(1.0, marks=pytest.mark.long)], ids=["answered", "refused"]
 )
-def test_a_key_is_in_no_log_and_no_message(tmp_path, rate):
+@pytest.mark.parametrize("provider", ["openai-api", "lean"])
+def test_a_key_is_in_no_log_and_no_message(tmp_path, rate, provider):
     with OpenAIServer(short, faults=Faults({Fault.CONTEXT_LENGTH: rate})) as server:
         done = subprocess.run(
             [
                 *(BIN / "misstep", "run", "misstep/processbench.sample", "--processes", "1"),
-                *("--limit", "3", "--model", "openai-api/local/critic"),
+                *("--limit", "3", "--model", f"{provider}/local/critic"),
                 *("--model-base-url", server.url, "--log-dir", tmp_path / "logs"),
             ],
             env={**os.environ, "LOCAL_API_KEY": KEY, "HOME": str(tmp_path / "home")},
