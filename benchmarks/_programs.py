@@ -15,6 +15,8 @@ BIN = Path(sys.executable).parent
 # What makes Inspect faster and costs nothing but the live view of a run.
 LEAN = ("--no-log-realtime", "--no-score-display", "--ctl-server", "false")
 MODEL = ("--model", "openai-api/local/critic")
+LEAN_MODEL = ("--model", "lean/local/critic")
+"""The same, called with less work of the processor."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Usage:
     """Seconds of processors, those of its children included."""
     megabytes: float
     """The most that it, or one of its children, held."""
+    said: str
 
 
 def program(command: Sequence[str | Path], url: str) -> Usage:
@@ -53,7 +56,8 @@ def program(command: Sequence[str | Path], url: str) -> Usage:
     process.returncode = os.waitstatus_to_exitcode(status)
     if status:
         raise RuntimeError(f"{' '.join(map(str, command))} failed: {said[-2000:]}")
-    return Usage(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / UNITS)
+    cpu = usage.ru_utime + usage.ru_stime
+    return Usage(seconds, cpu, usage.ru_maxrss / UNITS, said)
 
 
 def run_options(folder: str | Path, connections: int = CONNECTIONS) -> tuple[str, ...]:
@@ -71,11 +75,14 @@ def inspect_eval(task: str, folder: str | Path, *options: str) -> list[str | Pat
 
 
 def two_processes(task: str, folder: str | Path, *options: str) -> list[str | Path]:
-    """The command of an eval in two processes, with as many connections in all."""
+    """The command of an eval as fast as it goes: in two processes, with as many connections."""
     settings = run_options(folder, CONNECTIONS // 2)
-    return [BIN / "misstep", "run", task, "--processes", "2", *MODEL, *settings, *options]
+    return [BIN / "misstep", "run", task, "--processes", "2", *LEAN_MODEL, *settings, *options]
 
 
 def raw_calls(requests: Path) -> list[str | Path]:
-    """The command of the same requests with nothing but asyncio and the openai client."""
+    """The command of the same requests with nothing but asyncio and the openai client.
+
+    It says how many seconds they took.
+    """
     return [sys.executable, "-m", "benchmarks._raw", requests]

@@ -5,6 +5,7 @@ import inspect
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ async def ask(bodies: list[dict[str, Any]], url: str) -> int:
 
 if __name__ == "__main__":
     recorded = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
-    answered = asyncio.run(
-        ask([json.loads(line) for line in recorded], os.environ["LOCAL_BASE_URL"])
-    )
+    bodies = [json.loads(line) for line in recorded]
+    start = time.perf_counter()
+    answered = asyncio.run(ask(bodies, os.environ["LOCAL_BASE_URL"]))
+    print(time.perf_counter() - start)
     sys.exit(0 if answered == len(recorded) else f"{answered} of {len(recorded)} were answered")

@@ -67,9 +67,9 @@ def lacking(*options: str) -> str:
     return f"the task does not take {', '.join(sorted(missing))}" if missing else ""
 
 
-def local_model(url: str) -> Model:
+def local_model(url: str, provider: str = "lean") -> Model:
     """A model behind the local server."""
-    return get_model("openai-api/local/critic", base_url=url, api_key="x", memoize=False)
+    return get_model(f"{provider}/local/critic", base_url=url, api_key="x", memoize=False)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from benchmarks._measurement import TIMES, UNITS, Measurement
+from benchmarks._programs import program, raw_calls
 from benchmarks._runs import CONNECTIONS, ROOT, local_model, server_process, span
 from misstep.forge import Calls, Order, analyse, build_set, examine, source_rows
 from misstep.loaders import RawRow, mirror
@@ -24,7 +25,8 @@ MEGABYTES = 500
 LONGER = 1.05
 ROWS = (2_000, 100_000)
 LATENCY = 2000
-EXAMPLES = 1000
+EXAMPLES = 1024
+"""As many as make whole turns of the connections."""
 
 
 def measure() -> Iterator[Measurement]:
@@ -67,21 +69,32 @@ def _building() -> Measurement:
     order = Order(num_examples=EXAMPLES)
     calls = Calls(max_connections=CONNECTIONS)
     options = ("--reply", "injector", "--latency", str(LATENCY))
-    with server_process(*options) as url, tempfile.TemporaryDirectory() as folder:
-        model = local_model(url)
-
-        def build(order: Order, name: str) -> str:
-            rows = source_rows("offline", order)
-            path = Path(folder) / name
-            return build_set("offline", rows, order, model, None, path, calls, lambda _: None).log
-
-        # Once before: the first run in a process imports the client libraries.
-        build(Order(num_examples=2), "first")
-        keep_what_is_loaded()
-        taken = span(build(order, "measured"))
+    with tempfile.TemporaryDirectory() as folder:
+        recorded = Path(folder) / "requests.jsonl"
+        with server_process(*options, "--record", str(recorded)) as url:
+            taken = _build_seconds(order, calls, url, Path(folder))
+        bodies = recorded.read_text(encoding="utf-8").splitlines()[-EXAMPLES:]
+        recorded.write_text("\n".join(bodies), encoding="utf-8")
+        with server_process(*options) as url:
+            alone = float(program(raw_calls(recorded), url).said.split()[-1])
     ideal = EXAMPLES / CONNECTIONS * LATENCY / 1000
-    note = f"{taken:.1f} s for {EXAMPLES} calls of {LATENCY} ms, {CONNECTIONS} at a time"
-    return Measurement("a build beside its calls", taken / ideal, "times", LONGER, note)
+    times = f"{taken:.1f} s, the calls {alone:.1f} s by raw asyncio, {ideal:.1f} s by arithmetic"
+    note = f"{times}; {EXAMPLES:,} of {LATENCY} ms, {CONNECTIONS} at a time"
+    return Measurement("a build beside its calls", taken / alone, "times", LONGER, note)
+
+
+def _build_seconds(order: Order, calls: Calls, url: str, folder: Path) -> float:
+    model = local_model(url)
+
+    def build(order: Order, name: str) -> str:
+        rows = source_rows("offline", order)
+        made = build_set("offline", rows, order, model, None, folder / name, calls, lambda _: None)
+        return made.log
+
+    # Once before: the first run in a process imports the client libraries.
+    build(Order(num_examples=2), "first")
+    keep_what_is_loaded()
+    return span(build(order, "measured"))
 
 
 def main(count: int) -> None:

@@ -27,11 +27,12 @@ TIMES = 4
 
 def measure() -> Iterator[Measurement]:
     """Round trips of `small`, idle connections of a long run, and the work of a run."""
-    small, at_once = (_small(latency) for latency in (200, 0))
-    note = f"{small:.2f} s, without latency {at_once:.2f} s; {5 * SMALL} samples of {CALLS} calls"
-    yield Measurement("error recovery, small", small / 0.2, "trips", TRIPS, f"{note} at 200 ms")
-    waited = (small - at_once) / 0.2
-    yield Measurement("error recovery, small, what latency adds", waited, "trips", None, note)
+    for provider, target in (("lean", TRIPS), ("openai-api", None)):
+        small, at_once = (_small(latency, provider) for latency in (200, 0))
+        taken = f"{small:.2f} s, without latency {at_once:.2f} s"
+        note = f"{taken}; {5 * SMALL} samples of {CALLS} calls at 200 ms"
+        name = f"error recovery, small, by {provider}/…"
+        yield Measurement(name, small / 0.2, "trips", target, note)
     calls = 5 * LONG * CALLS
     elapsed = _split_seconds(LONG, 1000)
     idle = 1 - calls / (CONNECTIONS * elapsed)
@@ -47,9 +48,9 @@ def measure() -> Iterator[Measurement]:
     yield Measurement("error recovery beside bare calls", ours / theirs, "times", BESIDE, note)
 
 
-def _small(latency: int) -> float:
+def _small(latency: int, provider: str) -> float:
     with server_process("--reply", "short", "--latency", str(latency)) as url:
-        model = local_model(url)
+        model = local_model(url, provider)
         # Once before: the first run in a process imports the client libraries.
         seconds(_task(1), model)
         return min(seconds(_task(SMALL), model) for _ in range(TIMES))

@@ -27,9 +27,9 @@ def measure() -> Iterator[Measurement]:
     """The seconds of a step, and fifty searches at once as a share of one after another."""
     options = ("--reply", "searcher", "--latency", str(LATENCY))
     with tempfile.TemporaryDirectory() as folder, server_process(*options) as url:
-        policy = _model("openai-api/local/policy", url)
+        policy = _model("lean/local/policy", url)
         rewards = {
-            "a judge": _model("openai-api/local/judge", url),
+            "a judge": _model("lean/local/judge", url),
             "a served reward model": _model("prm/qwen2.5-math-prm-7b", url),
         }
         target = ROUND_TRIPS * LATENCY / 1000 * TOLERANCE

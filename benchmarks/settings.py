@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 
 from benchmarks._measurement import Measurement
-from benchmarks._programs import BIN, LEAN, MODEL, program
+from benchmarks._programs import BIN, LEAN, LEAN_MODEL, MODEL, program
 from benchmarks._rows import rows_file
 from benchmarks._runs import CONNECTIONS, server_process
 
@@ -23,6 +23,7 @@ SETTINGS: dict[str, Sequence[str]] = {
     "--log-buffer 100": ["--log-buffer", "100"],
     "the first three": LEAN,
 }
+OTHERS = ("--log-model-api", "false", "--log-buffer", "100")
 WORKER = (sys.executable, "-m", "misstep.shards")
 """Inspect's command with the garbage collector told what stays."""
 
@@ -30,8 +31,10 @@ WORKER = (sys.executable, "-m", "misstep.shards")
 def measure() -> Iterator[Measurement]:
     """Processor time, start-up included, as a share of that with Inspect's defaults."""
     inspect = (str(BIN / "inspect"),)
-    commands = {name: (inspect, options) for name, options in SETTINGS.items()}
-    commands["the first three, as a worker"] = (WORKER, LEAN)
+    commands = {name: (inspect, (*MODEL, *options)) for name, options in SETTINGS.items()}
+    commands["the first three, as a worker"] = (WORKER, (*MODEL, *LEAN))
+    commands["the same, by lean/…"] = (WORKER, (*LEAN_MODEL, *LEAN))
+    commands["all of these"] = (WORKER, (*LEAN_MODEL, *LEAN, *OTHERS))
     least = dict.fromkeys(commands, inf)
     with server_process() as url, rows_file(SAMPLES) as rows:
         # By turns, for a machine's speed changes by the minute.
@@ -49,7 +52,7 @@ def _share(name: str, cpu: float, plain: float) -> Measurement:
 
 def _cpu(command: Sequence[str], options: Sequence[str], rows: Path, url: str) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        task = ("eval", "misstep/processbench", "-T", f"source={rows}", *MODEL)
+        task = ("eval", "misstep/processbench", "-T", f"source={rows}")
         connections = ("--max-connections", str(CONNECTIONS), "--max-samples", "128")
         told = ("--log-dir", folder, "--display", "none")
         return program([*command, *task, *connections, *told, *options], url).cpu

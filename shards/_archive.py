@@ -5,12 +5,14 @@ writing whole logs by Inspect takes four times as long, with all of them in memo
 """
 
 import json
+import struct
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from io import SEEK_CUR
 from pathlib import Path
-from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile
+from typing import Any, BinaryIO, cast
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import fsspec
 
@@ -20,6 +22,8 @@ from pydantic_core import from_json
 
 _SAMPLES = "samples/"
 _SUMMARIES = "summaries.json"
+_LOCAL_HEADER = struct.Struct("<4s5H3L2H")
+_LENGTH_BEHIND = 0x08
 _SCORED = ("id", "epoch", "scores", "metadata", "error")
 """What metrics look at."""
 
@@ -65,9 +69,29 @@ def _copied(source: ZipFile, target: ZipFile) -> Iterator[bytes]:
     for name in dict.fromkeys(source.namelist()):
         if name.startswith(_SAMPLES):
             content = source.read(name)
-            # A copy, for what is written takes its place in the other archive.
-            target.writestr(copy(source.getinfo(name)), content, compresslevel=1)
+            _copy_packed(source, target, source.getinfo(name))
             yield content
+
+
+def _copy_packed(source: ZipFile, target: ZipFile, info: ZipInfo) -> None:
+    """Copy a member as it is packed: packing it again would take as long as all else here.
+
+    Python's zipfile has no way to do so; this is what its own writing amounts to.
+    """
+    reader, writer = cast(BinaryIO, source.fp), cast(BinaryIO, target.fp)
+    reader.seek(info.header_offset)
+    *_, name_length, extra_length = _LOCAL_HEADER.unpack(reader.read(_LOCAL_HEADER.size))
+    reader.seek(name_length + extra_length, SEEK_CUR)
+    copied = copy(info)
+    # Its header says how long it is, so nothing behind it need say so.
+    copied.flag_bits &= ~_LENGTH_BEHIND
+    writer.seek(target.start_dir)
+    copied.header_offset = writer.tell()
+    writer.write(copied.FileHeader())
+    writer.write(reader.read(info.compress_size))
+    target.start_dir = writer.tell()
+    target.filelist.append(copied)
+    target.NameToInfo[copied.filename] = copied
 
 
 def _scored(content: bytes) -> EvalSample:

@@ -16,7 +16,11 @@ _PLACES = {
     "--log-dir": "give it to this command",
     "--log-format": "parts are written and joined as .eval logs",
 }
-_LEAN = ("--no-log-realtime", "--no-score-display", "--ctl-server", "false")
+_LEAN = (
+    *("--no-log-realtime", "--no-score-display", "--ctl-server", "false"),
+    # Any other lays out a table of all figures at the end, which takes more than half a second.
+    *("--display", "log"),
+)
 """Nobody watches a part while it runs: what serves watching only costs time."""
 
 
