@@ -51,7 +51,8 @@ def _run(task: Task, model: Model, folder: str) -> EvalLog:
         task,
         model=model,
         log_dir=folder,
-        display="none",
+        # Any other lays out a table of all figures at the end of a run, however short.
+        display="log",
         log_level="error",
         log_realtime=False,
         max_connections=CONNECTIONS,

@@ -59,7 +59,8 @@ def _run(folder: str, policy: Model, reward: Model, problems: int) -> EvalLog:
         model=policy,
         model_roles={"reward": reward},
         log_dir=folder,
-        display="none",
+        # Any other lays out a table of all figures at the end of a run, however short.
+        display="log",
         log_level="error",
         log_realtime=False,
         max_connections=CONNECTIONS,

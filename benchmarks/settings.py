@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 
 from benchmarks._measurement import Measurement
-from benchmarks._programs import BIN, LEAN, LEAN_MODEL, MODEL, program
+from benchmarks._programs import BIN, LEAN, LEAN_MODEL, LEANER, MODEL, program
 from benchmarks._rows import rows_file
 from benchmarks._runs import CONNECTIONS, server_process
 
@@ -23,7 +23,6 @@ SETTINGS: dict[str, Sequence[str]] = {
     "--log-buffer 100": ["--log-buffer", "100"],
     "the first three": LEAN,
 }
-OTHERS = ("--log-model-api", "false", "--log-buffer", "100")
 WORKER = (sys.executable, "-m", "misstep.shards")
 """Inspect's command with the garbage collector told what stays."""
 
@@ -34,7 +33,7 @@ def measure() -> Iterator[Measurement]:
     commands = {name: (inspect, (*MODEL, *options)) for name, options in SETTINGS.items()}
     commands["the first three, as a worker"] = (WORKER, (*MODEL, *LEAN))
     commands["the same, by lean/…"] = (WORKER, (*LEAN_MODEL, *LEAN))
-    commands["all of these"] = (WORKER, (*LEAN_MODEL, *LEAN, *OTHERS))
+    commands["all of these"] = (WORKER, (*LEAN_MODEL, *LEANER))
     least = dict.fromkeys(commands, inf)
     with server_process() as url, rows_file(SAMPLES) as rows:
         # By turns, for a machine's speed changes by the minute.
