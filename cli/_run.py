@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from misstep.cli._figures import figures_table
-from misstep.registry import MisstepError
+from misstep.workers import Worker, keep_what_is_loaded
 
 if TYPE_CHECKING:
     from misstep.shards import SplitRun
@@ -41,20 +40,28 @@ def run_eval(
     One process of Inspect is CPU-bound at some 60 samples a second; two do nearly twice as many.
     The result is that of `inspect eval EVAL` with the same options, which are passed on.
     """
-    from misstep.shards import EvalCommand, SplitRun
-
     if (resume is None) == (eval_name is None):
         raise click.UsageError("Name an eval, or a folder to --resume.")
-    if resume is not None:
-        run = SplitRun.open(resume)
-    else:
-        command = EvalCommand.parse(str(eval_name), task_args, limit, options)
-        run = SplitRun.create(command, shards or processes, log_dir)
-    _run(run, processes)
+    # Before all else, so that they load Inspect while this process does.
+    ready = [Worker() for _ in range(min(processes, shards or processes))]
+    try:
+        from misstep.shards import EvalCommand, SplitRun
+
+        if resume is not None:
+            run = SplitRun.open(resume)
+        else:
+            command = EvalCommand.parse(str(eval_name), task_args, limit, options)
+            run = SplitRun.create(command, shards or processes, log_dir)
+        _run(run, processes, ready)
+    finally:
+        for worker in ready:
+            worker.dismiss()
 
 
-def _run(run: "SplitRun", processes: int) -> None:
-    from misstep.shards import Job, keep_what_is_loaded, local_processes
+def _run(run: "SplitRun", processes: int, ready: list[Worker]) -> None:
+    from misstep.cli._figures import figures_table
+    from misstep.registry import MisstepError
+    from misstep.shards import Job, local_processes
 
     console = Console()
     left = run.left()
@@ -64,7 +71,7 @@ def _run(run: "SplitRun", processes: int) -> None:
     )
     failed = []
     jobs = [Job(run.folder, shard.index) for shard in left]
-    for job, problem in local_processes(processes)(jobs):
+    for job, problem in local_processes(processes, ready)(jobs):
         limit = run.shards[job.shard].limit
         if problem is None:
             console.print(f"shard {job.shard} done (samples {limit})", highlight=False)

@@ -2,7 +2,6 @@
 
 from misstep.shards._command import EvalCommand
 from misstep.shards._executor import Executor, Job, local_processes
-from misstep.shards._garbage import keep_what_is_loaded
 from misstep.shards._join import join_logs
 from misstep.shards._split import Shard, split
 from misstep.shards._split_run import SplitRun
@@ -15,7 +14,6 @@ __all__ = [
     "Shard",
     "SplitRun",
     "join_logs",
-    "keep_what_is_loaded",
     "local_processes",
     "run_shard",
     "split",

@@ -1,11 +1,13 @@
 """Who runs the shards: one small interface, and processes on this machine behind it."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from misstep.shards._worker import run_shard
+from misstep.workers import Worker
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,22 @@ Executor: TypeAlias = Callable[[Sequence[Job]], Iterator[tuple[Job, str | None]]
 """Runs jobs, and gives each when it ends, with the problem that it ended in, if any."""
 
 
-def local_processes(count: int) -> Executor:
-    """Run jobs in processes on this machine, so many at once."""
+def local_processes(count: int, ready: Sequence[Worker] = ()) -> Executor:
+    """Run jobs in processes on this machine, so many at once.
+
+    Args:
+        count: How many.
+        ready: Workers that were started before.
+    """
+    waiting = deque(ready)
+
+    def one(job: Job) -> str | None:
+        worker = waiting.popleft() if waiting else None
+        return run_shard(job.folder, job.shard, worker=worker)
 
     def run(jobs: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
         with ThreadPoolExecutor(count) as pool:
-            tasks = {pool.submit(run_shard, job.folder, job.shard): job for job in jobs}
+            tasks = {pool.submit(one, job): job for job in jobs}
             try:
                 for task in as_completed(tasks):
                     yield tasks[task], task.result()
