@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from inspect_ai import eval as evaluate
@@ -25,6 +26,7 @@ from rich.table import Table
 
 from benchmarks.openai_server import Fault, Faults, OpenAIServer, critic
 
+PROVIDERS = ("openai-api", "lean")
 EVAL = "misstep/processbench.sample"
 PASSING = (
     Fault.RATE_LIMIT,
@@ -79,18 +81,18 @@ def _trials(short: bool) -> Iterator[Trial]:
     with tempfile.TemporaryDirectory() as folder:
         with OpenAIServer(critic) as server:
             calm = _figures(_run(server.url, folder, limit))
-        for fault in PASSING:
+        for provider, fault in product(PROVIDERS, PASSING):
             for rate in [0.1] if short else [0.01, 0.1, 0.3]:
-                yield _faulty(fault, rate, calm, folder, limit)
+                yield _faulty(provider, fault, rate, calm, folder, limit)
         yield _dead_server(5 if short else 60, calm, folder, limit)
         yield _killed(calm, folder, limit)
 
 
-def _run(url: str, folder: str, limit: int | None) -> EvalLog:
+def _run(url: str, folder: str, limit: int | None, provider: str = "openai-api") -> EvalLog:
     [log] = evaluate(
         EVAL,
         task_args={"votes": VOTES},
-        model=get_model("openai-api/local/critic", base_url=url, api_key="x", memoize=False),
+        model=get_model(f"{provider}/local/critic", base_url=url, api_key="x", memoize=False),
         log_dir=folder,
         display="none",
         log_level="error",
@@ -107,13 +109,19 @@ def _figures(log: EvalLog) -> list[EvalScore]:
 
 
 def _faulty(
-    fault: Fault, rate: float, calm: list[EvalScore], folder: str, limit: int | None
+    provider: str,
+    fault: Fault,
+    rate: float,
+    calm: list[EvalScore],
+    folder: str,
+    limit: int | None,
 ) -> Trial:
     start = time.monotonic()
     faults = Faults({fault: rate}, seed=1, retry_after=0.5, pause=0.5)
     with OpenAIServer(critic, faults=faults) as server:
-        problem = _compared(lambda: _run(server.url, folder, limit), calm)
-        return Trial(f"{fault} {rate:.0%}", problem, len(server.requests), time.monotonic() - start)
+        problem = _compared(lambda: _run(server.url, folder, limit, provider), calm)
+        name = f"{provider}, {fault} {rate:.0%}"
+        return Trial(name, problem, len(server.requests), time.monotonic() - start)
 
 
 def _dead_server(seconds: float, calm: list[EvalScore], folder: str, limit: int | None) -> Trial:

@@ -35,7 +35,7 @@ def test_a_command_that_fails_is_told_with_what_it_said():
 
 def test_what_is_told_is_the_arguments_and_additions_to_the_environment(monkeypatch):
     line = json.dumps({"arguments": ["eval", "x"], "env": {"MISSTEP_TOLD": "yes"}}).encode()
-    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(line + b"\n")))
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(line + b"\n"), encoding="utf-8"))
     monkeypatch.setenv("MISSTEP_TOLD", "no")
     assert _told() == ["eval", "x"]
     assert os.environ["MISSTEP_TOLD"] == "yes"
