@@ -1,0 +1,44 @@
+import anyio
+import pytest
+from anyio.lowlevel import checkpoint
+
+from misstep.forge._turns import take_turn
+
+ANSWERS = 5
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.mark.anyio
+async def test_calls_go_out_between_the_work_on_answers_that_came_together():
+    done = []
+
+    async def work(number):
+        await take_turn()
+        done.append(number)
+
+    async def call():
+        # What a call waits for before it is sent.
+        for _ in range(2):
+            await checkpoint()
+        done.append("call")
+
+    async with anyio.create_task_group() as group:
+        for number in range(ANSWERS):
+            group.start_soon(work, number)
+        group.start_soon(call)
+    assert [one for one in done if one != "call"] == list(range(ANSWERS))
+    assert done.index("call") < ANSWERS - 1
+
+
+def test_each_run_has_turns_of_its_own():
+    async def several():
+        async with anyio.create_task_group() as group:
+            for _ in range(ANSWERS):
+                group.start_soon(take_turn)
+
+    anyio.run(several)
+    anyio.run(several)
