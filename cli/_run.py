@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from misstep.workers import Worker, keep_what_is_loaded
+from misstep.workers import Worker, collect_rarely, keep_what_is_loaded
 
 if TYPE_CHECKING:
     from misstep.shards import SplitRun
@@ -43,6 +43,7 @@ def run_eval(
     if (resume is None) == (eval_name is None):
         raise click.UsageError("Name an eval, or a folder to --resume.")
     # Before all else, so that they load Inspect while this process does.
+    collect_rarely()
     ready = [Worker() for _ in range(min(processes, shards or processes))]
     try:
         from misstep.shards import EvalCommand, SplitRun

@@ -3,7 +3,7 @@
 Light to import, so that workers are started before anything else is loaded here.
 """
 
-from misstep.workers._garbage import keep_what_is_loaded
+from misstep.workers._garbage import collect_rarely, keep_what_is_loaded
 from misstep.workers._worker import Worker
 
-__all__ = ["Worker", "keep_what_is_loaded"]
+__all__ = ["Worker", "collect_rarely", "keep_what_is_loaded"]

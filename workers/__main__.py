@@ -12,7 +12,7 @@ import sys
 import threading
 from importlib.metadata import entry_points
 
-from misstep.workers._garbage import keep_what_is_loaded
+from misstep.workers._garbage import collect_rarely, keep_what_is_loaded
 
 _USED_BY_MOST = ("misstep.registry.entry_point", "acp", "openai")
 """What Inspect loads at the start of a run: evals, a protocol for agents, the client of models."""
@@ -41,6 +41,7 @@ def _told() -> list[str]:
 
 def main() -> None:
     """Run `inspect` with the arguments given or told."""
+    collect_rarely()
     [inspect] = entry_points(group="console_scripts", name="inspect")
     run = inspect.load()
     if len(sys.argv) == 1:
