@@ -42,8 +42,8 @@ def run_eval(
     """
     if (resume is None) == (eval_name is None):
         raise click.UsageError("Name an eval, or a folder to --resume.")
-    # Before all else, so that they load Inspect while this process does.
     collect_rarely()
+    # Before all else, so that they load Inspect while this process does.
     ready = [Worker() for _ in range(min(processes, shards or processes))]
     try:
         from misstep.shards import EvalCommand, SplitRun

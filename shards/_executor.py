@@ -1,9 +1,9 @@
 """Who runs the shards: one small interface, and processes on this machine behind it."""
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import TypeAlias
 
 from misstep.shards._worker import run_shard
@@ -32,15 +32,15 @@ def local_processes(count: int, ready: Sequence[Worker] = ()) -> Executor:
         count: How many.
         ready: Workers that were started before.
     """
-    waiting = deque(ready)
-
-    def one(job: Job) -> str | None:
-        worker = waiting.popleft() if waiting else None
-        return run_shard(job.folder, job.shard, worker=worker)
+    # One for each of the first jobs; those after them start their own.
+    workers = chain(ready, repeat(None))
 
     def run(jobs: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
         with ThreadPoolExecutor(count) as pool:
-            tasks = {pool.submit(one, job): job for job in jobs}
+            tasks = {
+                pool.submit(run_shard, job.folder, job.shard, worker=worker): job
+                for job, worker in zip(jobs, workers, strict=False)
+            }
             try:
                 for task in as_completed(tasks):
                     yield tasks[task], task.result()
