@@ -23,6 +23,13 @@ def server():
         yield server
 
 
+@pytest.fixture
+def slow_server():
+    """Slow enough that a worker on a busy machine ends before its samples do."""
+    with OpenAIServer(short, latency=250) as server:
+        yield server
+
+
 def planned(tmp_path, url, *options, count=2, limit="40"):
     command = EvalCommand.parse(
         EVAL,
@@ -39,7 +46,8 @@ def key(monkeypatch):
 
 
 @pytest.mark.long
-def test_a_run_whose_parent_is_killed_goes_on_where_it_was(tmp_path, server):
+def test_a_run_whose_parent_is_killed_goes_on_where_it_was(tmp_path, slow_server):
+    server = slow_server
     slowly = ("--max-connections", "1", "--log-buffer", "1")
     run = planned(tmp_path, server.url, *slowly, count=1, limit="30")
     parent = subprocess.Popen(
