@@ -1,7 +1,7 @@
 """A joined log's file, made of the members of others: an .eval file is a zip of JSON.
 
 Samples go from file to file one at a time, so that a log of any size can be joined; reading and
-writing whole logs by Inspect takes four times as long, with all of them in memory.
+writing whole logs by Inspect takes many times as long, with all of them in memory.
 """
 
 import json

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import TypeAlias
 
-from misstep.shards._worker import run_shard
+from misstep.shards._run_shard import run_shard
 from misstep.workers import Worker
 
 

@@ -105,7 +105,7 @@ def send(run: Run, name: str) -> float:
     time.sleep(1)
     sent = time.monotonic()
     run.process.send_signal(signal.Signals[name])
-    run.process.wait(timeout=90)
+    run.process.wait(timeout=30)
     return time.monotonic() - sent
 
 
