@@ -3,9 +3,9 @@
 from misstep.shards._command import EvalCommand
 from misstep.shards._executor import Executor, Job, local_processes
 from misstep.shards._join import join_logs
+from misstep.shards._run_shard import run_shard
 from misstep.shards._split import Shard, split
 from misstep.shards._split_run import SplitRun
-from misstep.shards._run_shard import run_shard
 
 __all__ = [
     "EvalCommand",
