@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from misstep.workers import Worker, collect_rarely, keep_what_is_loaded
+from misstep.workers import Workers, collect_rarely, keep_what_is_loaded
 
 if TYPE_CHECKING:
     from misstep.shards import SplitRun
@@ -43,9 +43,8 @@ def run_eval(
     if (resume is None) == (eval_name is None):
         raise click.UsageError("Name an eval, or a folder to --resume.")
     collect_rarely()
-    # Before all else, so that they load Inspect while this process does.
-    ready = [Worker() for _ in range(min(processes, shards or processes))]
-    try:
+    # Before all else, so that Inspect is loaded there while it is loaded here.
+    with Workers() as workers:
         from misstep.shards import EvalCommand, SplitRun
 
         if resume is not None:
@@ -53,13 +52,10 @@ def run_eval(
         else:
             command = EvalCommand.parse(str(eval_name), task_args, limit, options)
             run = SplitRun.create(command, shards or processes, log_dir)
-        _run(run, processes, ready)
-    finally:
-        for worker in ready:
-            worker.dismiss()
+        _run(run, processes, workers)
 
 
-def _run(run: "SplitRun", processes: int, ready: list[Worker]) -> None:
+def _run(run: "SplitRun", processes: int, workers: Workers) -> None:
     from misstep.cli._figures import figures_table
     from misstep.registry import MisstepError
     from misstep.shards import Job, local_processes
@@ -72,7 +68,7 @@ def _run(run: "SplitRun", processes: int, ready: list[Worker]) -> None:
     )
     failed = []
     jobs = [Job(run.folder, shard.index) for shard in left]
-    for job, problem in local_processes(processes, ready)(jobs):
+    for job, problem in local_processes(processes, workers)(jobs):
         limit = run.shards[job.shard].limit
         if problem is None:
             console.print(f"shard {job.shard} done (samples {limit})", highlight=False)

@@ -4,28 +4,42 @@ Samples go from file to file one at a time, so that a log of any size can be joi
 writing whole logs by Inspect takes many times as long, with all of them in memory.
 """
 
-import json
 import struct
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from io import SEEK_CUR
 from pathlib import Path
 from typing import Any, BinaryIO, cast
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zipfile import BadZipFile, ZipFile, ZipInfo
+from zlib import crc32
 
 import fsspec
 
 # It teaches zipfile the compression of logs, too.
-from inspect_ai.log import EvalLog, EvalSample, write_eval_log
-from pydantic_core import from_json
+from inspect_ai.log import EvalError, EvalLog, EvalSample, write_eval_log
+from inspect_ai.scorer import Score
+from pydantic import BaseModel
+from pydantic_core import from_json, to_json
 
 _SAMPLES = "samples/"
 _SUMMARIES = "summaries.json"
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 _LENGTH_BEHIND = 0x08
-_SCORED = ("id", "epoch", "scores", "metadata", "error")
-"""What metrics look at."""
+
+
+class _Scored(BaseModel):
+    """What metrics look at in a sample."""
+
+    id: int | str
+    epoch: int
+    scores: dict[str, Score] | None = None
+    metadata: dict[str, Any] = {}
+    error: EvalError | None = None
+
+
+_BLANK = EvalSample(id="", epoch=1, input="", target="")
 
 
 def write_archive(
@@ -46,58 +60,77 @@ def write_archive(
         whole, bare = Path(folder) / "whole.eval", Path(folder) / "bare.eval"
         samples: list[EvalSample] = []
         summaries: list[dict[str, Any]] = []
-        with ZipFile(whole, "w", ZIP_DEFLATED) as archive:
+        with ZipFile(whole, "w") as archive:
             for part in parts:
                 with fsspec.open(part, "rb") as stream, ZipFile(stream) as source:
                     samples += map(_scored, _copied(source, archive))
-                    summaries += json.loads(source.read(_SUMMARIES))
+                    summaries += from_json(source.read(_SUMMARIES))
             log = header_of(samples)
             # Inspect itself writes all but the samples.
             write_eval_log(log.model_copy(update={"samples": []}), str(bare))
+            summaries.sort(key=place)
             with ZipFile(bare) as source:
                 for info in source.infolist():
-                    if info.filename != _SUMMARIES:
-                        archive.writestr(info, source.read(info))
-            archive.writestr(_SUMMARIES, json.dumps(sorted(summaries, key=place)))
+                    content = source.read(info)
+                    if info.filename == _SUMMARIES:
+                        content = to_json(summaries, inf_nan_mode="constants")
+                    archive.writestr(info, content)
         _put(whole, location)
     return log.model_copy(update={"samples": None, "location": location})
 
 
 def _copied(source: ZipFile, target: ZipFile) -> Iterator[bytes]:
-    """The samples of an archive, each after it was copied to another."""
+    """The samples of an archive, each after it was copied to another.
+
+    They are copied as they are packed: packing them again would take as long as all else here.
+    Python's zipfile has no way to do so; this is what its own reading and writing amount to.
+
+    Raises:
+        BadZipFile: A sample is damaged.
+    """
     # Of members with one name the last one counts.
     for name in dict.fromkeys(source.namelist()):
         if name.startswith(_SAMPLES):
-            content = source.read(name)
-            _copy_packed(source, target, source.getinfo(name))
+            info = source.getinfo(name)
+            packed = _packed(source, info)
+            content = _unpacked(info, packed)
+            _add(target, info, packed)
             yield content
 
 
-def _copy_packed(source: ZipFile, target: ZipFile, info: ZipInfo) -> None:
-    """Copy a member as it is packed: packing it again would take as long as all else here.
-
-    Python's zipfile has no way to do so; this is what its own writing amounts to.
-    """
-    reader, writer = cast(BinaryIO, source.fp), cast(BinaryIO, target.fp)
+def _packed(source: ZipFile, info: ZipInfo) -> bytes:
+    reader = cast(BinaryIO, source.fp)
     reader.seek(info.header_offset)
     *_, name_length, extra_length = _LOCAL_HEADER.unpack(reader.read(_LOCAL_HEADER.size))
     reader.seek(name_length + extra_length, SEEK_CUR)
-    copied = copy(info)
+    return reader.read(info.compress_size)
+
+
+def _unpacked(info: ZipInfo, packed: bytes) -> bytes:
+    # None where it is stored as it is.
+    method: Any = zipfile._get_decompressor(info.compress_type)  # type: ignore[attr-defined]
+    content = packed if method is None else method.decompress(packed) + method.flush()
+    if crc32(content) != info.CRC:
+        raise BadZipFile(f"the CRC of {info.filename} is not that of its content")
+    return content
+
+
+def _add(target: ZipFile, info: ZipInfo, packed: bytes) -> None:
+    writer = cast(BinaryIO, target.fp)
+    added = copy(info)
     # Its header says how long it is, so nothing behind it need say so.
-    copied.flag_bits &= ~_LENGTH_BEHIND
+    added.flag_bits &= ~_LENGTH_BEHIND
     writer.seek(target.start_dir)
-    copied.header_offset = writer.tell()
-    writer.write(copied.FileHeader())
-    writer.write(reader.read(info.compress_size))
+    added.header_offset = writer.tell()
+    writer.write(added.FileHeader())
+    writer.write(packed)
     target.start_dir = writer.tell()
-    target.filelist.append(copied)
-    target.NameToInfo[copied.filename] = copied
+    target.filelist.append(added)
+    target.NameToInfo[added.filename] = added
 
 
 def _scored(content: bytes) -> EvalSample:
-    sample = from_json(content)
-    known = {name: sample[name] for name in _SCORED if name in sample}
-    return EvalSample(input="", target="", **known)
+    return _BLANK.model_copy(update=dict(_Scored.model_validate_json(content)))
 
 
 def _put(file: Path, location: str) -> None:

@@ -101,13 +101,12 @@ class EvalCommand(BaseModel):
             *(("--run-config", config_file) if self.config else ()),
             *("--limit", shard.limit),
             *("--log-dir", log_dir),
-            "--json",
         ]
 
 
 def retry_arguments(log: str, log_dir: str) -> list[str]:
     """The arguments that go on with an attempt that did not finish."""
-    return ["eval-retry", log, *_LEAN, "--log-dir", log_dir, "--json"]
+    return ["eval-retry", log, *_LEAN, "--log-dir", log_dir]
 
 
 def _check(options: Sequence[str]) -> None:

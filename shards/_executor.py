@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import nullcontext
 from dataclasses import dataclass
-from itertools import chain, repeat
 from typing import TypeAlias
 
 from misstep.shards._run_shard import run_shard
-from misstep.workers import Worker
+from misstep.workers import Workers
 
 
 @dataclass(frozen=True)
@@ -25,22 +25,20 @@ Executor: TypeAlias = Callable[[Sequence[Job]], Iterator[tuple[Job, str | None]]
 """Runs jobs, and gives each when it ends, with the problem that it ended in, if any."""
 
 
-def local_processes(count: int, ready: Sequence[Worker] = ()) -> Executor:
+def local_processes(count: int, workers: Workers | None = None) -> Executor:
     """Run jobs in processes on this machine, so many at once.
 
     Args:
         count: How many.
-        ready: Workers that were started before.
+        workers: Who runs them, if they were started before; they are left open.
     """
-    # One for each of the first jobs; those after them start their own.
-    workers = chain(ready, repeat(None))
 
     def run(jobs: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
-        with ThreadPoolExecutor(count) as pool:
-            tasks = {
-                pool.submit(run_shard, job.folder, job.shard, worker=worker): job
-                for job, worker in zip(jobs, workers, strict=False)
-            }
+        with (
+            nullcontext(workers) if workers else Workers() as team,
+            ThreadPoolExecutor(count) as pool,
+        ):
+            tasks = {pool.submit(run_shard, job.folder, job.shard, team): job for job in jobs}
             try:
                 for task in as_completed(tasks):
                     yield tasks[task], task.result()

@@ -11,7 +11,6 @@ from inspect_ai.log import (
     EvalShardEntry,
     EvalShards,
     EvalStats,
-    read_eval_log,
     recompute_metrics,
 )
 from inspect_ai.model import ModelUsage
@@ -23,31 +22,31 @@ from misstep.shards._split import Shard
 
 
 def join_logs(
-    parts: Sequence[tuple[Shard, str]], location: str, limit: tuple[int, int] | None
+    parts: Sequence[tuple[Shard, EvalLog]], location: str, limit: tuple[int, int] | None
 ) -> EvalLog:
     """Join the logs of all shards of one run, and write the result.
 
     Args:
-        parts: The shards in order, each with its log.
+        parts: The shards in order, each with its log, of which only the header is looked at.
         location: Where the joined log goes.
         limit: The whole run's limit.
 
     Raises:
         MisstepError: The logs are not parts of one run, or a sample is missing or double.
     """
-    logs = [read_eval_log(log, header_only=True) for _, log in parts]
+    logs = [log for _, log in parts]
     _check_alike(logs)
     _check_distinct(logs)
     order = {sample: place for place, sample in enumerate(_ids(logs))}
 
     def header(samples: list[EvalSample]) -> EvalLog:
-        counts = _check_complete(parts, logs, samples)
+        counts = _check_complete(parts, samples)
         spec = logs[0].eval.model_copy(deep=True)
         spec.eval_id, spec.run_id, spec.task_id = uuid(), uuid(), uuid()
         spec.dataset.sample_ids = list(order)
         spec.config.limit = limit
-        entries = map(_entry, parts, logs, counts)
-        spec.shards = EvalShards(selection="ids", ledger=list(entries))
+        entries = [_entry(*part, count) for part, count in zip(parts, counts, strict=True)]
+        spec.shards = EvalShards(selection="ids", ledger=entries)
         joined = logs[0].model_copy(
             update={
                 "eval": spec,
@@ -59,7 +58,10 @@ def join_logs(
         return joined
 
     return write_archive(
-        [log for _, log in parts], location, header, lambda one: (one["epoch"], order[one["id"]])
+        [log.location for log in logs],
+        location,
+        header,
+        lambda one: (one["epoch"], order[one["id"]]),
     )
 
 
@@ -98,7 +100,7 @@ def _check_distinct(logs: Sequence[EvalLog]) -> None:
 
 
 def _check_complete(
-    parts: Sequence[tuple[Shard, str]], logs: Sequence[EvalLog], samples: Sequence[EvalSample]
+    parts: Sequence[tuple[Shard, EvalLog]], samples: Sequence[EvalSample]
 ) -> list[int]:
     """How many samples each part holds.
 
@@ -107,13 +109,13 @@ def _check_complete(
     """
     held = Counter(sample.id for sample in samples)
     found = []
-    for (shard, path), log in zip(parts, logs, strict=True):
+    for shard, log in parts:
         ids = log.eval.dataset.sample_ids or []
         wanted = len(ids) * (log.eval.config.epochs or 1)
         found.append(sum(held[sample] for sample in ids))
         if len(ids) != len(shard) or found[-1] != wanted:
             raise MisstepError(
-                f"shard {shard.index} (samples {shard.limit}) is not whole: {path} holds "
+                f"shard {shard.index} (samples {shard.limit}) is not whole: {log.location} holds "
                 f"{found[-1]:,} of {wanted:,} samples, selected {len(ids):,} "
                 f"of {len(shard):,}"
             )
@@ -137,12 +139,11 @@ def _summed(parts: Iterable[dict[str, ModelUsage]]) -> dict[str, ModelUsage]:
     return total
 
 
-def _entry(part: tuple[Shard, str], log: EvalLog, samples: int) -> EvalShardEntry:
-    shard, path = part
+def _entry(shard: Shard, log: EvalLog, samples: int) -> EvalShardEntry:
     ids = log.eval.dataset.sample_ids or []
     return EvalShardEntry(
         shard=str(shard.index),
-        log=PurePath(path).name,
+        log=PurePath(log.location).name,
         status=log.status,
         samples=samples,
         selected=len(ids),

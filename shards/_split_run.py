@@ -146,7 +146,7 @@ class SplitRun:
                 f"Go on with: misstep run --resume {self.folder}"
             )
         return join_logs(
-            [(shard, attempt.location) for shard, attempt in attempts if attempt is not None],
+            [(shard, attempt) for shard, attempt in attempts if attempt is not None],
             self.location,
             self.command.limit,
         )

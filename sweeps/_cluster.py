@@ -1,11 +1,12 @@
 """Shards as Ray tasks: Ray places them by what they need, and runs them again when a node dies."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from misstep.registry import MisstepError
 from misstep.shards import Executor, Job, run_shard
+from misstep.workers import Workers
 
 _RETRIES = 3
 """How often a shard whose node died is run again; it goes on from what its log holds."""
@@ -30,7 +31,7 @@ def ray_cluster(address: str | None = None, pass_env: Sequence[str] = ()) -> Exe
     def run(jobs: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
         if not ray.is_initialized():
             _connect(ray, address)
-        task = ray.remote(max_retries=_RETRIES)(run_shard)
+        task = ray.remote(max_retries=_RETRIES)(_run_shard)
         waiting = {
             task.options(num_cpus=job.cpus, num_gpus=job.gpus).remote(
                 job.folder, job.shard, env
@@ -47,6 +48,12 @@ def ray_cluster(address: str | None = None, pass_env: Sequence[str] = ()) -> Exe
             yield job, problem
 
     return run
+
+
+def _run_shard(folder: str, shard: int, env: Mapping[str, str]) -> str | None:
+    # On a node of the cluster, which has workers of its own.
+    with Workers() as workers:
+        return run_shard(folder, shard, workers, env)
 
 
 def _ray() -> Any:  # noqa: ANN401 (an optional library)

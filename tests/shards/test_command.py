@@ -17,7 +17,7 @@ def test_a_shard_runs_the_same_eval_on_its_own_samples():
         *("--no-log-realtime", "--no-score-display", "--ctl-server", "false"),
         *("--display", "log"),
         *("--model", "openai/gpt-4o-mini"),
-        *("--limit", "11-20", "--log-dir", "logs/x.shards/1", "--json"),
+        *("--limit", "11-20", "--log-dir", "logs/x.shards/1"),
     ]
 
 

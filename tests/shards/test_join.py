@@ -38,9 +38,15 @@ def run(tmp_path_factory):
         yield run
 
 
+def header(location):
+    return read_eval_log(location, header_only=True)
+
+
 @pytest.fixture(scope="module")
 def parts(run):
-    return [(shard, run((shard.start, shard.stop)).location) for shard in split(0, SAMPLES, 3)]
+    return [
+        (shard, header(run((shard.start, shard.stop)).location)) for shard in split(0, SAMPLES, 3)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +87,7 @@ def test_samples_equal_those_of_the_unsplit_run(joined, whole):
 
 def test_usage_is_summed(joined, whole, parts):
     assert joined.stats.model_usage == whole.stats.model_usage
-    starts = [read_eval_log(path, header_only=True).stats.started_at for _, path in parts]
+    starts = [log.stats.started_at for _, log in parts]
     assert joined.stats.started_at == min(starts)
 
 
@@ -94,24 +100,26 @@ def test_it_says_what_it_was_joined_from(joined, whole):
 
 
 def test_a_sample_that_is_missing_is_named_and_nothing_is_written(parts, tmp_path):
-    shard, path = parts[1]
-    log = read_eval_log(path)
+    shard, log = parts[1]
+    log = read_eval_log(log.location)
     log.samples = log.samples[1:]
     write_eval_log(log, tmp_path / "short.eval")
     location = tmp_path / "joined.eval"
-    broken = [parts[0], (shard, str(tmp_path / "short.eval")), parts[2]]
+    broken = [parts[0], (shard, header(tmp_path / "short.eval")), parts[2]]
     with pytest.raises(MisstepError, match=r"shard 1 \(samples 9-16\) is not whole: .* 7 of 8"):
         join_logs(broken, str(location), None)
     assert not location.exists()
 
 
 def test_logs_of_different_runs_are_not_joined(parts, tmp_path):
-    shard, path = parts[1]
-    log = read_eval_log(path)
+    shard, log = parts[1]
+    log = read_eval_log(log.location)
     log.eval.model = "openai/another"
     write_eval_log(log, tmp_path / "other.eval")
     with pytest.raises(MisstepError, match=r"not parts of one run: the model .*openai/another"):
-        join_logs([parts[0], (shard, str(tmp_path / "other.eval"))], str(tmp_path / "j.eval"), None)
+        join_logs(
+            [parts[0], (shard, header(tmp_path / "other.eval"))], str(tmp_path / "j.eval"), None
+        )
 
 
 def test_a_part_twice_is_no_whole(parts, tmp_path):

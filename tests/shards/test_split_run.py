@@ -13,6 +13,7 @@ from inspect_ai.log import read_eval_log
 from benchmarks.openai_server import OpenAIServer, short
 from misstep.registry import DataError, MisstepError
 from misstep.shards import EvalCommand, Job, SplitRun, local_processes, run_shard
+from misstep.workers import Workers
 
 EVAL = "misstep/processbench.sample"
 
@@ -62,7 +63,8 @@ def test_a_run_whose_parent_is_killed_goes_on_where_it_was(tmp_path, slow_server
     asked = _settled(server)
     assert asked < 30, "the workers ended with their parent"
 
-    assert run_shard(run.folder, 0) is None
+    with Workers() as workers:
+        assert run_shard(run.folder, 0, workers) is None
     log = read_eval_log(run.join().location)
     assert sorted(s.id for s in log.samples) == sorted(log.eval.dataset.sample_ids)
     assert len(log.samples) == 30
