@@ -58,7 +58,7 @@ def run_eval(
 def _run(run: "SplitRun", processes: int, workers: Workers) -> None:
     from misstep.cli._figures import figures_table
     from misstep.registry import MisstepError
-    from misstep.shards import Job, local_processes
+    from misstep.shards import Archive, Job, gathering, local_processes
 
     console = Console()
     left = run.left()
@@ -66,19 +66,22 @@ def _run(run: "SplitRun", processes: int, workers: Workers) -> None:
         f"{run.command.eval}: {len(left)} of {len(run.shards)} shards to run, {processes} at once",
         highlight=False,
     )
-    failed = []
-    jobs = [Job(run.folder, shard.index) for shard in left]
-    for job, problem in local_processes(processes, workers)(jobs):
-        limit = run.shards[job.shard].limit
-        if problem is None:
-            console.print(f"shard {job.shard} done (samples {limit})", highlight=False)
-        else:
-            failed.append(f"shard {job.shard} (samples {limit}) {problem}")
-    if failed:
-        raise MisstepError("\n".join([*failed, f"Go on with: misstep run --resume {run.folder}"]))
     # Joining makes as many objects as a run does.
     keep_what_is_loaded()
-    log = run.join()
+    failed = []
+    jobs = [Job(run.folder, shard.index) for shard in left]
+    with Archive() as archive:
+        with gathering(run, archive):
+            for job, problem in local_processes(processes, workers)(jobs):
+                limit = run.shards[job.shard].limit
+                if problem is None:
+                    console.print(f"shard {job.shard} done (samples {limit})", highlight=False)
+                else:
+                    failed.append(f"shard {job.shard} (samples {limit}) {problem}")
+        if failed:
+            go_on = f"Go on with: misstep run --resume {run.folder}"
+            raise MisstepError("\n".join([*failed, go_on]))
+        log = run.join(archive)
     console.print(log.location, highlight=False, soft_wrap=True)
     if log.results is None:
         sys.exit(1)

@@ -7,11 +7,11 @@ writing whole logs by Inspect takes many times as long, with all of them in memo
 import struct
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from io import SEEK_CUR
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Self, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
 from zlib import crc32
 
@@ -42,60 +42,89 @@ class _Scored(BaseModel):
 _BLANK = EvalSample(id="", epoch=1, input="", target="")
 
 
-def write_archive(
-    parts: Sequence[str],
-    location: str,
-    header_of: Callable[[list[EvalSample]], EvalLog],
-    place: Callable[[dict[str, Any]], tuple[int, int]],
-) -> EvalLog:
-    """Write a log that has the samples of others; nothing is there until all of it is.
+class Archive:
+    """A joined log in the making, in a file that is gone when a `with` ends."""
 
-    Args:
-        parts: The logs whose samples it has.
-        location: Where it goes.
-        header_of: Makes the rest of it from its samples, of which only what scoring knows is given.
-        place: The key that sorts the summaries of samples.
-    """
-    with tempfile.TemporaryDirectory(prefix="misstep-") as folder:
-        whole, bare = Path(folder) / "whole.eval", Path(folder) / "bare.eval"
-        samples: list[EvalSample] = []
-        summaries: list[dict[str, Any]] = []
-        with ZipFile(whole, "w") as archive:
-            for part in parts:
-                with fsspec.open(part, "rb") as stream, ZipFile(stream) as source:
-                    samples += map(_scored, _copied(source, archive))
-                    summaries += from_json(source.read(_SUMMARIES))
-            log = header_of(samples)
-            # Inspect itself writes all but the samples.
-            write_eval_log(log.model_copy(update={"samples": []}), str(bare))
-            summaries.sort(key=place)
-            with ZipFile(bare) as source:
-                for info in source.infolist():
-                    content = source.read(info)
-                    if info.filename == _SUMMARIES:
-                        content = to_json(summaries, inf_nan_mode="constants")
-                    archive.writestr(info, content)
-        _put(whole, location)
-    return log.model_copy(update={"samples": None, "location": location})
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="misstep-")
+        self._whole = Path(self._folder.name) / "whole.eval"
+        self._members = ZipFile(self._whole, "w")
+        self._samples: dict[str, EvalSample] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._members.close()
+        self._folder.cleanup()
+
+    def take(self, log: str) -> list[str]:
+        """Take the samples of a log that are not here yet, or are others here.
+
+        They are copied as they are packed: packing them again would take as long as all else here.
+        Python's zipfile has no way to do so; this is what its own reading and writing amount to.
+
+        Returns:
+            The names of all samples that the log has.
+
+        Raises:
+            BadZipFile: A sample is damaged.
+        """
+        with fsspec.open(log, "rb") as stream, ZipFile(stream) as source:
+            # Of members with one name the last one counts.
+            names = [name for name in source.NameToInfo if name.startswith(_SAMPLES)]
+            for name in names:
+                info = source.getinfo(name)
+                here = self._members.NameToInfo.get(name)
+                if here is None or here.CRC != info.CRC:
+                    packed = _packed(source, info)
+                    self._samples[name] = _scored(_unpacked(info, packed))
+                    self._drop(name)
+                    _add(self._members, info, packed)
+        return names
+
+    def write(
+        self,
+        parts: Sequence[str],
+        location: str,
+        header_of: Callable[[list[EvalSample]], EvalLog],
+        place: Callable[[dict[str, Any]], tuple[int, int]],
+    ) -> EvalLog:
+        """Write a log that has the samples of others; nothing is there until all of it is.
+
+        Args:
+            parts: The logs whose samples it has.
+            location: Where it goes.
+            header_of: Makes the rest of it from its samples, of which only what scoring knows is
+                given.
+            place: The key that sorts the summaries of samples.
+        """
+        names = [name for part in parts for name in self.take(part)]
+        for name in self._samples.keys() - set(names):
+            self._drop(name)
+        log = header_of([self._samples[name] for name in names])
+        # Inspect itself writes all but the samples.
+        bare = Path(self._folder.name) / "bare.eval"
+        write_eval_log(log.model_copy(update={"samples": []}), str(bare))
+        summaries = sorted((one for part in parts for one in _summaries(part)), key=place)
+        with ZipFile(bare) as source:
+            for info in source.infolist():
+                content = source.read(info)
+                if info.filename == _SUMMARIES:
+                    content = to_json(summaries, inf_nan_mode="constants")
+                self._members.writestr(info, content)
+        self._members.close()
+        _put(self._whole, location)
+        return log.model_copy(update={"samples": None, "location": location})
+
+    def _drop(self, name: str) -> None:
+        if info := self._members.NameToInfo.pop(name, None):
+            self._members.filelist.remove(info)
 
 
-def _copied(source: ZipFile, target: ZipFile) -> Iterator[bytes]:
-    """The samples of an archive, each after it was copied to another.
-
-    They are copied as they are packed: packing them again would take as long as all else here.
-    Python's zipfile has no way to do so; this is what its own reading and writing amount to.
-
-    Raises:
-        BadZipFile: A sample is damaged.
-    """
-    # Of members with one name the last one counts.
-    for name in dict.fromkeys(source.namelist()):
-        if name.startswith(_SAMPLES):
-            info = source.getinfo(name)
-            packed = _packed(source, info)
-            content = _unpacked(info, packed)
-            _add(target, info, packed)
-            yield content
+def _summaries(log: str) -> list[dict[str, Any]]:
+    with fsspec.open(log, "rb") as stream, ZipFile(stream) as source:
+        return list(from_json(source.read(_SUMMARIES)))
 
 
 def _packed(source: ZipFile, info: ZipInfo) -> bytes:

@@ -17,16 +17,20 @@ from inspect_ai.model import ModelUsage
 from shortuuid import uuid
 
 from misstep.registry import MisstepError
-from misstep.shards._archive import write_archive
+from misstep.shards._archive import Archive
 from misstep.shards._split import Shard
 
 
 def join_logs(
-    parts: Sequence[tuple[Shard, EvalLog]], location: str, limit: tuple[int, int] | None
+    archive: Archive,
+    parts: Sequence[tuple[Shard, EvalLog]],
+    location: str,
+    limit: tuple[int, int] | None,
 ) -> EvalLog:
     """Join the logs of all shards of one run, and write the result.
 
     Args:
+        archive: Where samples may have been taken already.
         parts: The shards in order, each with its log, of which only the header is looked at.
         location: Where the joined log goes.
         limit: The whole run's limit.
@@ -57,7 +61,7 @@ def join_logs(
         recompute_metrics(joined)
         return joined
 
-    return write_archive(
+    return archive.write(
         [log.location for log in logs],
         location,
         header,

@@ -5,6 +5,7 @@ The folder is laid out as Inspect's viewer knows it: beside the joined log `<nam
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from shortuuid import uuid
 
 from misstep.registry import DataError, MisstepError
+from misstep.shards._archive import Archive
 from misstep.shards._command import EvalCommand, retry_arguments
 from misstep.shards._join import join_logs
 from misstep.shards._split import Shard, split
@@ -127,8 +129,19 @@ class SplitRun:
             return None
         return retry_arguments(attempt.location, log_dir)
 
-    def join(self) -> EvalLog:
+    def logs(self) -> list[str]:
+        """The newest log of every shard that has begun."""
+        found = (
+            list_eval_logs(self.shard_dir(shard), formats=["eval"], recursive=False)
+            for shard in self.shards
+        )
+        return [max(logs, key=lambda log: log.mtime or 0).name for logs in found if logs]
+
+    def join(self, archive: Archive | None = None) -> EvalLog:
         """Write the joined log.
+
+        Args:
+            archive: Where samples may have been taken already.
 
         Raises:
             MisstepError: A shard is missing or did not succeed; it is named.
@@ -145,11 +158,9 @@ class SplitRun:
                 f"not joined, for parts are missing: {'; '.join(missing)}. "
                 f"Go on with: misstep run --resume {self.folder}"
             )
-        return join_logs(
-            [(shard, attempt) for shard, attempt in attempts if attempt is not None],
-            self.location,
-            self.command.limit,
-        )
+        parts = [(shard, attempt) for shard, attempt in attempts if attempt is not None]
+        with nullcontext(archive) if archive else Archive() as filled:
+            return join_logs(filled, parts, self.location, self.command.limit)
 
 
 def _log_name(eval: str) -> str:

@@ -1,6 +1,3 @@
-from io import BytesIO
-from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
-
 import pytest
 from inspect_ai import eval as run_task
 from inspect_ai.log import read_eval_log, write_eval_log
@@ -8,8 +5,7 @@ from inspect_ai.model import get_model
 
 from benchmarks.openai_server import OpenAIServer, critic
 from misstep.registry import MisstepError
-from misstep.shards import join_logs, split
-from misstep.shards._archive import _copied
+from misstep.shards import Archive, join_logs, split
 
 SAMPLES = 24
 
@@ -42,6 +38,11 @@ def header(location):
     return read_eval_log(location, header_only=True)
 
 
+def join(parts, location, limit=None):
+    with Archive() as archive:
+        return join_logs(archive, parts, str(location), limit)
+
+
 @pytest.fixture(scope="module")
 def parts(run):
     return [
@@ -57,7 +58,7 @@ def whole(run):
 @pytest.fixture(scope="module")
 def joined(parts, tmp_path_factory):
     location = tmp_path_factory.mktemp("joined") / "joined.eval"
-    join_logs(parts, str(location), (0, SAMPLES))
+    join(parts, location, (0, SAMPLES))
     return read_eval_log(str(location))
 
 
@@ -107,7 +108,7 @@ def test_a_sample_that_is_missing_is_named_and_nothing_is_written(parts, tmp_pat
     location = tmp_path / "joined.eval"
     broken = [parts[0], (shard, header(tmp_path / "short.eval")), parts[2]]
     with pytest.raises(MisstepError, match=r"shard 1 \(samples 9-16\) is not whole: .* 7 of 8"):
-        join_logs(broken, str(location), None)
+        join(broken, location)
     assert not location.exists()
 
 
@@ -117,57 +118,10 @@ def test_logs_of_different_runs_are_not_joined(parts, tmp_path):
     log.eval.model = "openai/another"
     write_eval_log(log, tmp_path / "other.eval")
     with pytest.raises(MisstepError, match=r"not parts of one run: the model .*openai/another"):
-        join_logs(
-            [parts[0], (shard, header(tmp_path / "other.eval"))], str(tmp_path / "j.eval"), None
-        )
+        join([parts[0], (shard, header(tmp_path / "other.eval"))], tmp_path / "j.eval")
 
 
 def test_a_part_twice_is_no_whole(parts, tmp_path):
     twice = [parts[0], (parts[1][0], parts[0][1])]
     with pytest.raises(MisstepError, match="more than one shard"):
-        join_logs(twice, str(tmp_path / "j.eval"), None)
-
-
-class Unseekable(BytesIO):
-    """A file that can only be written to its end, as a pipe."""
-
-    def seekable(self):
-        return False
-
-    def seek(self, *_):
-        raise OSError("not seekable")
-
-
-@pytest.mark.parametrize("kind", [BytesIO, Unseekable], ids=["seekable", "streamed"])
-@pytest.mark.parametrize("method", [ZIP_STORED, ZIP_DEFLATED], ids=["stored", "packed"])
-def test_members_are_copied_as_they_are_packed(kind, method):
-    contents = {f"samples/{n}_epoch_1.json": f'{{"id": "{n} ü"}}'.encode() * 50 for n in range(3)}
-    packed = kind()
-    with ZipFile(packed, "w", method) as archive:
-        for name, content in {"header.json": b"{}", **contents}.items():
-            archive.writestr(name, content)
-    copied = BytesIO()
-    with ZipFile(BytesIO(packed.getvalue())) as source, ZipFile(copied, "w") as target:
-        target.writestr("before.json", b"1")
-        assert list(_copied(source, target)) == list(contents.values())
-        target.writestr("behind.json", b"2")
-    with ZipFile(copied) as archive:
-        assert archive.testzip() is None
-        assert archive.namelist() == ["before.json", *contents, "behind.json"]
-        assert [archive.read(name) for name in contents] == list(contents.values())
-        with ZipFile(BytesIO(packed.getvalue())) as source:
-            sizes = [source.getinfo(name).compress_size for name in contents]
-        assert [archive.getinfo(name).compress_size for name in contents] == sizes
-
-
-def test_a_damaged_member_is_not_copied_in_silence():
-    packed = BytesIO()
-    with ZipFile(packed, "w") as archive:
-        archive.writestr("samples/a_epoch_1.json", b"0123456789")
-    damaged = BytesIO(packed.getvalue().replace(b"0123456789", b"0123X56789"))
-    with (
-        ZipFile(damaged) as source,
-        ZipFile(BytesIO(), "w") as target,
-        pytest.raises(BadZipFile, match="CRC"),
-    ):
-        list(_copied(source, target))
+        join(twice, tmp_path / "j.eval")
