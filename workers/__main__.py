@@ -11,13 +11,11 @@ import os
 import signal
 import sys
 import threading
-from functools import partial
 from importlib.metadata import entry_points
-
-import yaml
 
 from misstep.workers._garbage import collect_rarely, keep_what_is_loaded
 from misstep.workers._nursery import forked
+from misstep.workers._spared import spare_work
 
 _USED_BY_MOST = ("misstep.registry.entry_point", "acp", "openai")
 """What Inspect loads at the start of a run: evals, a protocol for agents, the client of models."""
@@ -39,20 +37,6 @@ def _told() -> list[str]:
     told = json.loads(line)
     os.environ.update(told["env"])
     return list(told["arguments"])
-
-
-def _read_yaml_in_c() -> None:
-    # Inspect reads its list of models before the first call: a third of a second in Python.
-    if yaml.__with_libyaml__:
-        yaml.safe_load = partial(yaml.load, Loader=yaml.CSafeLoader)
-
-
-def _pack_in_this_thread() -> None:
-    # Inspect packs each sample with twelve new threads, which takes ten times as long as packing
-    # its few kilobytes, and a twelfth of a run.
-    from inspect_ai._util import zipfile
-
-    zipfile._ZSTD_THREADS = 0
 
 
 class _Leaving:
@@ -85,8 +69,6 @@ def _run_inspect() -> None:
     collect_rarely()
     [inspect] = entry_points(group="console_scripts", name="inspect")
     run = inspect.load()
-    _pack_in_this_thread()
-    _read_yaml_in_c()
     if len(sys.argv) == 1:
         for name in _USED_BY_MOST:
             with contextlib.suppress(ImportError):
@@ -98,6 +80,7 @@ def _run_inspect() -> None:
         keep_what_is_loaded()
     if not os.isatty(0):
         threading.Thread(target=_end_with_parent, daemon=True).start()
+    spare_work(sys.argv[1:])
     sys.exit(run())
 
 
