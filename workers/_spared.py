@@ -5,6 +5,7 @@ Inspect has no settings for these; a version without them would only be as slow 
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 import yaml
@@ -25,9 +26,10 @@ def spare_work(arguments: Sequence[str]) -> None:
 def _spare_threads() -> None:
     # Each sample is packed with twelve new threads, which takes ten times as long as packing its
     # few kilobytes, and a twelfth of a run.
-    from inspect_ai._util import zipfile
+    with suppress(ImportError):
+        from inspect_ai._util import zipfile
 
-    zipfile._ZSTD_THREADS = 0
+        zipfile._ZSTD_THREADS = 0
 
 
 def _spare_yaml() -> None:
@@ -39,6 +41,7 @@ def _spare_yaml() -> None:
 def _spare_sessions() -> None:
     # Each sample is a session that editors and other clients of agents could attach to, with every
     # event put into their words: a fourteenth of a run. Inside of a session there is no other.
-    from inspect_ai.agent._acp import transport
+    with suppress(ImportError, AttributeError):
+        from inspect_ai.agent._acp import transport
 
-    transport._acp_live_active.set(True)
+        transport._acp_live_active.set(True)
