@@ -79,7 +79,12 @@ def test_a_log_is_what_it_is_without_a_worker(tmp_path, monkeypatch):
     [path] = tmp_path.glob("*.eval")
     ours = read_eval_log(str(path))
     [theirs] = run_task(
-        name, task_args=critic, model="mockllm/model", limit=4, log_dir=str(tmp_path / "other")
+        name,
+        task_args=critic,
+        model="mockllm/model",
+        limit=4,
+        log_dir=str(tmp_path / "other"),
+        display="log",
     )
     theirs = read_eval_log(theirs.location)
     assert ours.results.scores == theirs.results.scores

@@ -48,14 +48,9 @@ def wait():
 forks = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
 
 
-@pytest.fixture(params=["forked", "alone"], scope="module")
-def workers(request):
-    if request.param == "forked" and sys.platform != "linux":
-        pytest.skip("processes are forked on Linux only")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("misstep.workers._workers._FORKS", request.param == "forked")
-        started = Workers()
-    with started:
+@pytest.fixture(scope="module")
+def workers():
+    with Workers() as started:
         yield started
 
 
@@ -177,14 +172,14 @@ def test_a_key_pressed_to_stop_reaches_the_run_and_its_end_is_told(waiting, tmp_
     assert read_eval_log(str(log), header_only=True).status == "cancelled"
 
 
-@forks
-def test_those_that_ran_nothing_end_with_their_parent():
-    program = (
-        "from misstep.workers import Workers; import os; "
-        "print(Workers()._nursery.pid, flush=True); os._exit(0)"
-    )
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert eventually(lambda: not is_alive(int(said.stdout)))
+def test_without_forking_each_loads_inspect_itself(waiting, tmp_path, monkeypatch):
+    monkeypatch.setattr("misstep.workers._workers._FORKS", False)
+    with Workers() as workers:
+        assert workers.run(waiting, {"MISSTEP_TOLD": "yes"})[0] == 0
+        assert (tmp_path / "told").read_text() == "yes"
+        status, said = workers.run(["no-such-command"], {})
+    assert status == 2
+    assert "No such command 'no-such-command'" in said
 
 
 def test_starting_them_loads_nothing_here():
