@@ -14,6 +14,9 @@ from misstep.shards._split_run import SplitRun
 
 _SECONDS = 3
 """Between one look at the logs and the next."""
+_GROWTH = 1.1
+"""A log is read again when it has grown so much, so that all reading takes a time that is linear
+in its size."""
 
 
 @contextmanager
@@ -37,9 +40,14 @@ def _gather(run: SplitRun, archive: Archive, ended: Event) -> None:
     # Figures are computed with it: it is loaded in the meantime, too.
     import_module("numpy")
     # What is far away is fetched once, at the end.
-    if isinstance(fsspec.url_to_fs(run.folder)[0], LocalFileSystem):
-        while not ended.wait(_SECONDS):
-            for log in run.logs():
+    if not isinstance(fsspec.url_to_fs(run.folder)[0], LocalFileSystem):
+        return
+    read: dict[str, int] = {}
+    while not ended.wait(_SECONDS):
+        for log in run.logs():
+            size = log.size or 0
+            if size > _GROWTH * read.get(log.name, 0):
+                read[log.name] = size
                 # What cannot be read is told of at the end, if it is still there.
                 with suppress(OSError, BadZipFile, ValueError):
-                    archive.take(log)
+                    archive.take(log.name)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 import fsspec
-from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
+from inspect_ai.log import EvalLog, EvalLogInfo, list_eval_logs, read_eval_log
 from pydantic import BaseModel, ConfigDict, ValidationError
 from shortuuid import uuid
 
@@ -129,13 +129,13 @@ class SplitRun:
             return None
         return retry_arguments(attempt.location, log_dir)
 
-    def logs(self) -> list[str]:
+    def logs(self) -> list[EvalLogInfo]:
         """The newest log of every shard that has begun."""
         found = (
             list_eval_logs(self.shard_dir(shard), formats=["eval"], recursive=False)
             for shard in self.shards
         )
-        return [max(logs, key=lambda log: log.mtime or 0).name for logs in found if logs]
+        return [max(logs, key=lambda log: log.mtime or 0) for logs in found if logs]
 
     def join(self, archive: Archive | None = None) -> EvalLog:
         """Write the joined log.
