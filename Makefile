@@ -9,6 +9,8 @@ ROOMS := answers cli evals forge generator loaders providers registry reports re
 # It trusts the certificates that the machine trusts, as pip does: networks with a proxy of their own need it.
 export UV_SYSTEM_CERTS ?= true
 UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
+# Bytecode is kept even where the machine says otherwise: without it, every start compiles Inspect anew for three seconds.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: test-all setup demo reference test lint types linked unit lock bench soak short audit clean
 

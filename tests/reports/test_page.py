@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from playwright.sync_api import expect
 
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
@@ -35,6 +36,7 @@ class Opened:
         self.page.goto(path.as_uri())
 
     def draw_all(self):
+        """Until then the page grows, and a click may land beside its mark."""
         for chart in self.page.locator(".chart").all():
             chart.scroll_into_view_if_needed()
             chart.locator("svg").first.wait_for()
@@ -94,10 +96,12 @@ def test_tables_sort_by_what_they_mean(chromium, page_file):
 
 
 def test_every_chart_is_also_a_table(chromium, page_file):
-    page = Opened(chromium, page_file).page
+    opened = Opened(chromium, page_file)
+    opened.draw_all()
+    page = opened.page
     details = page.locator("details.data").first
     details.locator("summary").click()
-    assert details.locator("tbody tr").count() == 4
+    expect(details.locator("tbody tr")).to_have_count(4)
     with page.expect_download() as download:
         details.get_by_text("Save as CSV").click()
     text = Path(download.value.path()).read_bytes().decode()
@@ -106,12 +110,14 @@ def test_every_chart_is_also_a_table(chromium, page_file):
 
 
 def test_samples_are_looked_through_and_linked_to_the_viewer(chromium, page_file):
-    page = Opened(chromium, page_file).page
+    opened = Opened(chromium, page_file)
+    opened.draw_all()
+    page = opened.page
     details = page.locator("details.samples").first
     details.locator("> summary").click()
     assert f"1 to 50 of {len(ROWS)}" in details.locator(".tools").inner_text()
     details.get_by_text("Next").click()
-    assert details.locator("tbody tr").count() == len(ROWS) - 50
+    expect(details.locator("tbody tr")).to_have_count(len(ROWS) - 50)
     details.locator("input").fill(ROWS[0].id)
     row = details.locator("tbody tr").first
     assert row.locator("th").inner_text() == ROWS[0].id
