@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from misstep.cli._tasks import load_task, size_of, task_arguments
-from misstep.registry import MisstepError, Price, Size, price_of
+from misstep.cli._tasks import load_task, size_of
+from misstep.registry import MisstepError, Price, Size, parse_yaml, price_of, task_arguments
 from misstep.reports import Run, RunEstimate, estimate, read_logs
 from misstep.reports._estimate import COMPLETION, usual_completion
 from misstep.reports._written import dollars, json_text, one_line
@@ -113,7 +113,7 @@ def _price(model: str, file: Path | None) -> tuple[Price, str] | None:
 
 def _given_prices(file: Path) -> dict[str, Price]:
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        content = parse_yaml(file.read_text(encoding="utf-8"))
         costs = TypeAdapter(dict[str, dict[str, float]]).validate_python(content)
         facts = {"source": str(file), "date": "2000-01-01"}
         return {

@@ -9,7 +9,7 @@ import click
 
 from misstep.cli._exported import csv_text
 from misstep.loaders import write_files
-from misstep.registry import MisstepError
+from misstep.registry import MisstepError, task_arguments
 from misstep.reports import STUDY_FOLDER, Judgements, chart_library, study_of
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ def study(
     is added to what is there.
     """
     chart_library()
-    given = dict(_argument(text) for text in arguments)
+    given = task_arguments(arguments)
+    if "critic" in given:
+        raise MisstepError("-T critic: the models' critic is named by --critic.")
     command = _command(models, critic, arguments, embedded, output)
     runs = list(_runs(models, critic, given, embedded, log_dir))
     result = study_of(runs, command)
@@ -75,17 +77,6 @@ def study(
     contents[output / PAGE] = result.page.encode()
     write_files(contents, "Name a folder that can be written: -o DIR.")
     click.echo(f"{output / PAGE}\nLook at the runs:  inspect view --log-dir {log_dir}")
-
-
-def _argument(text: str) -> tuple[str, Any]:
-    import yaml
-
-    name, equals, value = text.partition("=")
-    if not equals or name == "critic":
-        raise MisstepError(
-            f"-T {text}: wanted is name=value, such as -T seed=7. See also --critic."
-        )
-    return name, yaml.safe_load(value)
 
 
 def _command(

@@ -1,9 +1,8 @@
 """Making the tasks that other commands look at before a run."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import yaml
 from inspect_ai import Task
 from inspect_ai.util import registry_create
 
@@ -43,21 +42,3 @@ def load_task(name: str, arguments: dict[str, Any]) -> Task:
     except TypeError as problem:
         raise MisstepError(f"{name}: {problem}.") from None
     return task
-
-
-def task_arguments(given: Iterable[str]) -> dict[str, Any]:
-    """`name=value` as Inspect reads it: the value is YAML.
-
-    Raises:
-        MisstepError: Something else.
-    """
-    arguments: dict[str, Any] = {}
-    for text in given:
-        name, sign, value = text.partition("=")
-        try:
-            arguments[name.replace("-", "_")] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            sign = ""
-        if not sign or not name:
-            raise MisstepError(f"-T {text}: wanted is name=value.")
-    return arguments

@@ -37,7 +37,7 @@ def json_list(value: object) -> object:
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             return json.loads(value)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             return value
     return value
 

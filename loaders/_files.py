@@ -73,7 +73,7 @@ def _text(content: bytes, address: str) -> str:
 def _json_rows(text: str, address: str) -> Iterator[RawRow]:
     try:
         rows = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:
         raise DataError(
             f"{address}: not valid JSON ({problem}). One object a line goes into a .jsonl file."
         ) from None
@@ -88,7 +88,7 @@ def _json_lines(text: str, address: str) -> Iterator[RawRow]:
         if line.strip():
             try:
                 yield number, json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as problem:
+            except (ValueError, RecursionError) as problem:
                 raise DataError(
                     f"{address}: line {number} is not valid JSON ({problem})."
                 ) from None

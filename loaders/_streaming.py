@@ -46,7 +46,7 @@ def _lines(stream: IO[str], address: str) -> Iterator[RawRow]:
         if line.strip():
             try:
                 row = json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as problem:
+            except (ValueError, RecursionError) as problem:
                 raise DataError(
                     f"{address}: line {number} is not valid JSON ({problem})."
                 ) from None

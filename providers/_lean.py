@@ -86,7 +86,7 @@ def _completion(content: bytes) -> ChatCompletion:
         # Servers leave out fields, or have reasons to stop that OpenAI does not know.
         try:
             answer = json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list):
             said = content[:_MOST].decode(errors="replace")

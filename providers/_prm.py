@@ -189,7 +189,7 @@ def _results(answer: dict[str, Any], prm: Prm) -> list[object] | None:
 def _json(response: httpx.Response) -> dict[str, Any]:
     try:
         content = json.loads(response.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
         raise ModelError(f"{response.url}: the answer is no JSON object: {response.text[:200]!r}")

@@ -1,5 +1,6 @@
 """The facts that misstep stands on: evals and variants, sources, domains, published results."""
 
+from misstep.registry._arguments import task_arguments
 from misstep.registry._continuations import (
     AnswerKind,
     ContinuationPrompts,
@@ -41,6 +42,7 @@ from misstep.registry._start import from_start
 from misstep.registry._taxonomy import LogicalError, taxonomy
 from misstep.registry._templates import fill
 from misstep.registry._variants import register_variants
+from misstep.registry._yaml import parse_yaml
 
 __all__ = [
     "ANSWER",
@@ -100,6 +102,7 @@ __all__ = [
     "find_source",
     "from_start",
     "injection_prompts",
+    "parse_yaml",
     "price_of",
     "prices",
     "printable",
@@ -108,6 +111,7 @@ __all__ = [
     "register_variants",
     "service_model",
     "sources",
+    "task_arguments",
     "taxonomy",
     "third_of",
 ]

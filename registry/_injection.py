@@ -5,7 +5,8 @@ from functools import cache
 from pydantic import TypeAdapter, ValidationError
 
 from misstep.registry._errors import RegistryError
-from misstep.registry._read import FOLDER, Fact, read_yaml
+from misstep.registry._read import FOLDER, Fact
+from misstep.registry._yaml import read_yaml
 
 FILE = "injection.yaml"
 

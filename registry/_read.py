@@ -5,13 +5,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from misstep.registry._errors import RegistryError, UnknownNameError, did_you_mean
+from misstep.registry._yaml import read_yaml
 
 FOLDER = Path(__file__).parent
-_Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 T = TypeVar("T")
 
@@ -20,28 +19,6 @@ class Fact(BaseModel):
     """An entry of a registry file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _UniqueKeyLoader(_Loader):  # type: ignore[misc]
-    """YAML keeps the last of two equal keys, silently; here the second is a mistake."""
-
-
-def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:  # noqa: ANN401
-    seen: set[Any] = set()
-    for key_node, _ in node.value:
-        if key_node.tag == "tag:yaml.org,2002:merge":
-            continue
-        key = loader.construct_object(key_node, deep=True)
-        if key in seen:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"the key {key!r} stands twice", key_node.start_mark
-            )
-        seen.add(key)
-    loader.flatten_mapping(node)
-    return dict(loader.construct_pairs(node, deep=True))
-
-
-_UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 
 @cache
@@ -79,17 +56,6 @@ def find_fact(kind: str, name: str, known: Mapping[str, T]) -> T:
     if name not in known:
         raise UnknownNameError(kind, name, known)
     return known[name]
-
-
-def read_yaml(path: Path) -> Any:  # noqa: ANN401
-    """The content of a YAML file."""
-    try:
-        return _UniqueKeyLoader(path.read_text(encoding="utf-8")).get_single_data()
-    except OSError as problem:
-        raise RegistryError(f"{path}: cannot be read ({problem.strerror}).") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as problem:
-        detail = " ".join(str(problem).split())
-        raise RegistryError(f"{path}: not valid YAML: {detail}") from None
 
 
 def _explain(error: Any, entry: type[Any]) -> str:  # noqa: ANN401

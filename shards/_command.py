@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from misstep.registry import MisstepError
+from misstep.registry import MisstepError, task_arguments
 from misstep.shards._split import Shard
 
 _PLACES = {
@@ -50,7 +50,7 @@ class EvalCommand(BaseModel):
         _check(options)
         return cls(
             eval=eval,
-            task_args=dict(_argument(text) for text in task_args),
+            task_args=task_arguments(task_args),
             limit=None if limit is None else _limit(limit),
             options=tuple(options),
         )
@@ -121,13 +121,6 @@ def _check(options: Sequence[str]) -> None:
             raise MisstepError(
                 "every part must shuffle alike: give --sample-shuffle a seed, such as 42"
             )
-
-
-def _argument(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise MisstepError(f"'{text}' is no argument of a task; write -T name=value")
-    return name, yaml.safe_load(value)
 
 
 def _written(value: object) -> str:

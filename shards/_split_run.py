@@ -4,6 +4,7 @@ The folder is laid out as Inspect's viewer knows it: beside the joined log `<nam
 `<name>.shards` with a folder for each shard, which the viewer hides once the joined log is there.
 """
 
+import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -22,6 +23,8 @@ from misstep.shards._join import join_logs
 from misstep.shards._split import Shard, split
 
 _PLAN = "split.json"
+_KEY = re.compile(r"""(api[_-]?key|authorization)[\\"']*\s*[=:]""", re.IGNORECASE)
+"""The name of a key of a service, as an argument or in a mapping, with its value behind it."""
 
 
 class State(StrEnum):
@@ -59,7 +62,15 @@ class SplitRun:
             count: Over how many shards.
             log_dir: Where the joined log goes.
             name: The joined log's name; one as Inspect gives them where it is not given.
+
+        Raises:
+            MisstepError: It cannot be written, or must not be: it holds a key.
         """
+        if _KEY.search(command.model_dump_json()):
+            raise MisstepError(
+                "the command of a run is written down, so that it can go on, and a key must not "
+                "be: give it by the environment, such as OPENAI_API_KEY, not as an argument"
+            )
         start, stop = command.samples()
         plan = _Plan(command=command, start=start, stop=stop, count=count)
         folder = f"{log_dir.rstrip('/')}/{name or _log_name(command.eval)}.shards"

@@ -8,7 +8,7 @@ from inspect_ai.log import EvalConfig
 from inspect_ai.model import GenerateConfig
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from misstep.registry import DataError, did_you_mean
+from misstep.registry import DataError, did_you_mean, parse_yaml
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -97,7 +97,7 @@ def read_sweep(path: str) -> Sweep:
         DataError: It cannot be read, or says something that is not allowed: what, and where.
     """
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        content = parse_yaml(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise DataError(f"cannot read the sweep file {path}: {error}") from None
     if not isinstance(content, dict):

@@ -110,9 +110,11 @@ def test_the_page_has_the_results_of_the_logs_and_every_picture(made):
         assert f"(study/{picture.name})" in page
 
 
-@pytest.mark.parametrize("argument", ["seed", "critic=no_error"])
-def test_an_argument_that_is_none_is_refused(tmp_path, argument):
-    with pytest.raises(MisstepError, match="name=value"):
+@pytest.mark.parametrize(
+    ("argument", "cure"), [("seed", "name=value"), ("critic=no_error", "--critic")]
+)
+def test_an_argument_that_is_none_is_refused(tmp_path, argument, cure):
+    with pytest.raises(MisstepError, match=cure):
         command(tmp_path, "-T", argument)
 
 

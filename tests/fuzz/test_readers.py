@@ -13,8 +13,8 @@ from misstep.forge import split_steps
 from misstep.forge._reply import InjectionReply, UnreadableReplyError, read_reply
 from misstep.loaders._files import parse_rows
 from misstep.loaders._rows import check_rows
-from misstep.registry import DataError, MisstepError, RegistryError
-from misstep.registry._read import read_yaml
+from misstep.registry import DataError, MisstepError, RegistryError, task_arguments
+from misstep.registry._yaml import read_yaml
 from misstep.scorers import Flagged, Unread, read_sections, read_structured, read_verdict
 from misstep.sweeps import read_sweep
 
@@ -195,6 +195,13 @@ yaml_texts = st.one_of(
                 "*x",
                 "!!python/name:os.system ",
                 "\t",
+                "? ",
+                "2001-13-32",
+                "0x_",
+                "!!int x",
+                "!!bool 3",
+                "!!timestamp 1",
+                "9" * 5_000,
             ]
         ),
         max_size=15,
@@ -221,6 +228,10 @@ def test_yaml_is_read_or_refused_and_runs_nothing(tmp_path, text):
         assert "facts.yaml" in str(refusal)
     else:
         assert _plain(content)
+    try:
+        assert _plain(task_arguments([f"name={text}"])["name"])
+    except MisstepError as refusal:
+        assert "not valid YAML" in str(refusal)
     try:
         read_sweep(str(path))
     except MisstepError as refusal:

@@ -9,11 +9,13 @@ SECONDS = 60
 PROGRAM = r"""
 import resource
 
+import yaml
 from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant
 from misstep.answers import boxes, compare_texts
 from misstep.forge import split_steps
 from misstep.forge._reply import InjectionReply, UnreadableReplyError, read_reply
-from misstep.registry import find_judge
+from misstep.loaders._files import parse_rows
+from misstep.registry import DataError, find_judge, parse_yaml
 from misstep.scorers import read_sections, read_structured, read_verdict
 from misstep.rewards._step_verdicts import read_step
 
@@ -41,11 +43,24 @@ def read_injection(text):
         pass
 
 
+def read_file(text):
+    for ending in ("json", "jsonl", "csv"):
+        try:
+            list(parse_rows(text.encode(), f"own.{ending}"))
+        except DataError:
+            pass
+    try:
+        parse_yaml(text)
+    except yaml.YAMLError:
+        pass
+
+
 for piece in {pieces!r}:
     text = piece * (1_000_000 // len(piece)) + "x"
     read(text)
     for start in ("", "```", '{"error_step": '):
         read_injection(start + text)
+    read_file(text)
 """
 
 PIECES = [
@@ -66,6 +81,10 @@ PIECES = [
     "\\begin{a}",
     "$$",
     "\\[",
+    "- ",
+    "{a: ",
+    "&a ",
+    '"',
 ]
 
 

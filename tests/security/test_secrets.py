@@ -19,20 +19,26 @@ BIN = Path(sys.executable).parent
 )
 @pytest.mark.parametrize("provider", ["openai-api", "lean"])
 def test_a_key_is_in_no_log_and_no_message(tmp_path, rate, provider):
-    with OpenAIServer(short, faults=Faults({Fault.CONTEXT_LENGTH: rate})) as server:
+    def misstep(*arguments):
         done = subprocess.run(
-            [
-                *(BIN / "misstep", "run", "misstep/processbench.sample", "--processes", "1"),
-                *("--limit", "3", "--model", f"{provider}/local/critic"),
-                *("--model-base-url", server.url, "--log-dir", tmp_path / "logs"),
-            ],
+            [BIN / "misstep", *arguments],
             env={**os.environ, "LOCAL_API_KEY": KEY, "HOME": str(tmp_path / "home")},
             cwd=tmp_path,
             capture_output=True,
             text=True,
         )
+        assert KEY not in done.stdout + done.stderr
+
+    with OpenAIServer(short, faults=Faults({Fault.CONTEXT_LENGTH: rate})) as server:
+        misstep(
+            *("run", "misstep/processbench.sample", "--processes", "1", "--limit", "3"),
+            *("--model", f"{provider}/local/critic", "--model-base-url", server.url),
+            *("--log-dir", tmp_path / "logs"),
+        )
         assert len(server.requests) >= 3
-    assert KEY not in done.stdout + done.stderr
+        assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    misstep("report", tmp_path / "logs", "-o", tmp_path / "report.html")
+    assert (tmp_path / "report.html").is_file()
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path for path in files if path.suffix == ".eval"]
     holders = [path for path in files if any(KEY.encode() in part for part in _contents(path))]

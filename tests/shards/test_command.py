@@ -1,4 +1,5 @@
 import pytest
+from inspect_ai._util.config import parse_cli_args
 
 from misstep.registry import MisstepError
 from misstep.shards import EvalCommand, Shard
@@ -28,10 +29,13 @@ def test_a_run_configuration_is_passed_on():
 
 
 def test_task_arguments_keep_their_type():
-    command = EvalCommand.parse("e", ["a=true", "b=null", "c=6-12", "d=[x, y]", "e=0.5"], None, [])
-    assert command.task_args == {"a": True, "b": None, "c": "6-12", "d": ["x", "y"], "e": 0.5}
-    written = command.for_shard(Shard(0, 0, 1), "logs", "config.yaml")
-    assert EvalCommand.parse("e", written[3:13:2], None, []).task_args == command.task_args
+    given = ["a=true", "b=null", "c=6-12", "d=[x, y]", "e=0.5", "f-f=x,y", "g=1e-3", "h=a=b"]
+    command = EvalCommand.parse("e", given, None, [])
+    assert command.task_args == parse_cli_args(given)
+    assert command.task_args["f_f"] == ["x", "y"]
+    line = command.for_shard(Shard(0, 0, 1), "logs", "config.yaml")
+    written = [line[place + 1] for place, text in enumerate(line) if text == "-T"]
+    assert parse_cli_args(written) == command.task_args
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,27 @@ def planned(tmp_path, url, *options, count=2, limit="40"):
     return SplitRun.create(command, count, str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        EvalCommand(eval=EVAL, options=("-M", "api_key=sk-planted")),
+        EvalCommand(eval=EVAL, options=("-M", "api-key=sk-planted")),
+        EvalCommand(eval=EVAL, options=("--model-role", "reward={model: a, api_key: sk-planted}")),
+        EvalCommand(eval=EVAL, options=("--model-role", '{"a": {"api_key": "sk-planted"}}')),
+        EvalCommand(eval=EVAL, config={"model": {"model": "a", "args": {"api_key": "sk-planted"}}}),
+        EvalCommand(
+            eval=EVAL,
+            config={"generate_config": {"extra_headers": {"Authorization": "Bearer sk-planted"}}},
+        ),
+    ],
+)
+def test_a_key_is_refused_before_it_is_written_down(tmp_path, command):
+    with pytest.raises(MisstepError, match="OPENAI_API_KEY") as refusal:
+        SplitRun.create(command, 1, str(tmp_path))
+    assert "sk-planted" not in str(refusal.value)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture(autouse=True)
 def key(monkeypatch):
     monkeypatch.setenv("LOCAL_API_KEY", "x")
