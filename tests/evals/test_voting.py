@@ -1,3 +1,8 @@
+import os
+import string
+import zlib
+from random import Random
+
 import pytest
 
 from benchmarks.openai_server import Fault, Faults, Reply
@@ -23,6 +28,20 @@ def test_eight_votes_are_one_request(serve):
     record = log.samples[0].scores["first_error"].metadata["voting"]
     assert record["votes"] == ["2", "2", "0", "1", "0", "2", "1", "3"]
     assert figures(log)["agreement"] == 3 / 8
+
+
+def test_a_vote_takes_its_room_in_the_log_once(serve):
+    def noise(request, choice):
+        draw = Random(f"{request.text}{choice}")
+        return "".join(draw.choices(string.ascii_letters + string.digits, k=4000)) + r"\boxed{0}"
+
+    def size(votes):
+        log, server = serve(processbench(source="sample", votes=votes), noise, limit=5)
+        packed = [len(zlib.compress(noise(r, 1).encode())) for r in server.requests]
+        return os.path.getsize(log.location), sum(packed)
+
+    (one, _), (eight, vote_of_each) = size(1), size(8)
+    assert (eight - one) / 7 == pytest.approx(vote_of_each, rel=0.1)
 
 
 def test_a_server_that_ignores_n_gets_eight_requests_with_eight_seeds(serve):
