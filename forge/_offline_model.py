@@ -27,15 +27,6 @@ def asking_about(sample: str) -> Iterator[None]:
 class OfflineAPI(ModelAPI):
     """No model: rules, which know the solutions of the source `offline` alone."""
 
-    def __init__(
-        self,
-        model_name: str,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - the signature of every provider
-    ) -> None:
-        super().__init__(model_name, base_url, api_key, [], config)
-
     async def generate(
         self,
         input: list[ChatMessage],

@@ -11,15 +11,6 @@ from misstep.registry import ModelError
 class ImportedAPI(ModelAPI):
     """A model that is known by its results alone."""
 
-    def __init__(
-        self,
-        model_name: str,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - the signature of every provider
-    ) -> None:
-        super().__init__(model_name, base_url, api_key, [], config)
-
     async def generate(
         self,
         input: list[ChatMessage],

@@ -1,93 +1,78 @@
 """How Inspect's viewer shows the samples."""
 
+from collections.abc import Mapping, Sequence
+
 from inspect_ai.viewer import TaskSamplesColumn, TaskSamplesSort, TaskSamplesView, ViewerConfig
 
-FIRST_ERROR_VIEW = ViewerConfig(
-    task_samples_view=TaskSamplesView(
-        name="First errors",
-        columns=[
-            TaskSamplesColumn(id="sampleId"),
-            TaskSamplesColumn.score("subset"),
-            TaskSamplesColumn(id="target"),
-            TaskSamplesColumn(id="answer"),
-            TaskSamplesColumn.score("first_error"),
-            TaskSamplesColumn.score("first_error_lenient"),
-            TaskSamplesColumn(id="tokens"),
-            TaskSamplesColumn(id="error"),
-        ],
-        # Values are C and I: the wrong ones come first.
-        sort=[TaskSamplesSort.score("first_error", dir="desc")],
-        score_labels={
-            "first_error": "Hit",
-            "first_error_lenient": "Hit (lenient)",
-            "subset": "Subset",
-        },
+_score = TaskSamplesColumn.score
+
+
+def _view(
+    name: str,
+    columns: Sequence[str | TaskSamplesColumn],
+    labels: Mapping[str, str],
+    first: TaskSamplesSort | None = None,
+) -> ViewerConfig:
+    """A view with these columns after the sample's name and its subset.
+
+    Args:
+        name: What it is called.
+        columns: Those of Inspect by their names, and those of scores.
+        labels: What scores are called.
+        first: Which samples come first.
+    """
+    named = [TaskSamplesColumn(id=one) if isinstance(one, str) else one for one in columns]
+    view = TaskSamplesView(
+        name=name,
+        columns=[TaskSamplesColumn(id="sampleId"), _score("subset"), *named],
+        sort=None if first is None else [first],
+        score_labels=dict(labels),
         multiline=False,
     )
+    return ViewerConfig(task_samples_view=view)
+
+
+FIRST_ERROR_VIEW = _view(
+    "First errors",
+    [
+        *("target", "answer", _score("first_error"), _score("first_error_lenient")),
+        *("tokens", "error"),
+    ],
+    {"first_error": "Hit", "first_error_lenient": "Hit (lenient)", "subset": "Subset"},
+    # Values are C and I: the wrong ones come first.
+    TaskSamplesSort.score("first_error", dir="desc"),
 )
 
-ERROR_SECTIONS_VIEW = ViewerConfig(
-    task_samples_view=TaskSamplesView(
-        name="Erroneous sections",
-        columns=[
-            TaskSamplesColumn(id="sampleId"),
-            TaskSamplesColumn.score("subset"),
-            TaskSamplesColumn(id="target"),
-            TaskSamplesColumn(id="answer"),
-            TaskSamplesColumn.score("error_sections", "f1"),
-            TaskSamplesColumn.score("error_sections", "precision"),
-            TaskSamplesColumn.score("error_sections", "recall"),
-            TaskSamplesColumn.score("error_sections_published", "f1"),
-            TaskSamplesColumn(id="error"),
-        ],
-        sort=[TaskSamplesSort.score("error_sections", "f1", dir="asc")],
-        score_labels={
-            "error_sections": "Sections",
-            "error_sections_published": "Sections (published)",
-            "subset": "Subset",
-        },
-        multiline=False,
-    )
+ERROR_SECTIONS_VIEW = _view(
+    "Erroneous sections",
+    [
+        *("target", "answer"),
+        *(_score("error_sections", figure) for figure in ("f1", "precision", "recall")),
+        *(_score("error_sections_published", "f1"), "error"),
+    ],
+    {
+        "error_sections": "Sections",
+        "error_sections_published": "Sections (published)",
+        "subset": "Subset",
+    },
+    TaskSamplesSort.score("error_sections", "f1", dir="asc"),
 )
 
-RECOVERY_VIEW = ViewerConfig(
-    task_samples_view=TaskSamplesView(
-        name="Error recovery",
-        columns=[
-            TaskSamplesColumn(id="sampleId"),
-            TaskSamplesColumn.score("subset"),
-            TaskSamplesColumn(id="target"),
-            TaskSamplesColumn(id="answer"),
-            # The viewer calls both scorers' columns NR, CR and IR: strict comes first.
-            TaskSamplesColumn.score("recovery", "NR"),
-            TaskSamplesColumn.score("recovery", "CR"),
-            TaskSamplesColumn.score("recovery", "IR"),
-            TaskSamplesColumn.score("recovery_lenient", "NR"),
-            TaskSamplesColumn.score("recovery_lenient", "CR"),
-            TaskSamplesColumn.score("recovery_lenient", "IR"),
-            TaskSamplesColumn(id="tokens"),
-            TaskSamplesColumn(id="error"),
-        ],
-        score_labels={"subset": "Task"},
-        multiline=False,
-    )
+RECOVERY_VIEW = _view(
+    "Error recovery",
+    [
+        *("target", "answer"),
+        # The viewer calls both scorers' columns NR, CR and IR: strict comes first.
+        *(_score("recovery", variation) for variation in ("NR", "CR", "IR")),
+        *(_score("recovery_lenient", variation) for variation in ("NR", "CR", "IR")),
+        *("tokens", "error"),
+    ],
+    {"subset": "Task"},
 )
 
-FINAL_ANSWER_VIEW = ViewerConfig(
-    task_samples_view=TaskSamplesView(
-        name="Final answers",
-        columns=[
-            TaskSamplesColumn(id="sampleId"),
-            TaskSamplesColumn.score("subset"),
-            TaskSamplesColumn(id="input"),
-            TaskSamplesColumn(id="target"),
-            TaskSamplesColumn(id="answer"),
-            TaskSamplesColumn.score("final_answer"),
-            TaskSamplesColumn(id="tokens"),
-            TaskSamplesColumn(id="error"),
-        ],
-        sort=[TaskSamplesSort.score("final_answer", dir="desc")],
-        score_labels={"final_answer": "Right", "subset": "Set"},
-        multiline=False,
-    )
+FINAL_ANSWER_VIEW = _view(
+    "Final answers",
+    ["input", "target", "answer", _score("final_answer"), "tokens", "error"],
+    {"final_answer": "Right", "subset": "Set"},
+    TaskSamplesSort.score("final_answer", dir="desc"),
 )
