@@ -1,13 +1,10 @@
 """What a benchmark gives back."""
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 TIMES = 3
-UNITS = 1e6 if sys.platform == "darwin" else 1e3
-"""Of `ru_maxrss` in a megabyte: Linux counts kilobytes, macOS bytes."""
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,18 @@
 """Whole programs, from their start to their end, and what they take."""
 
+import json
 import os
 import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks._measurement import UNITS
 from benchmarks._runs import CONNECTIONS, ROOT
 
 BIN = Path(sys.executable).parent
+WEIGH = Path(__file__).with_name("_weigh.py")
 # What makes Inspect faster and costs nothing but the live view of a run.
 LEAN = ("--no-log-realtime", "--no-score-display", "--ctl-server", "false")
 MODEL = ("--model", "openai-api/local/critic")
@@ -33,33 +34,31 @@ class Usage:
     said: str
 
 
-def program(command: Sequence[str | Path], url: str) -> Usage:
-    """Run a program to its end against the server at this address, and measure it.
+def program(command: Sequence[str | Path], url: str = "") -> Usage:
+    """Run a program to its end, against the server at this address, and measure it.
 
     Raises:
         RuntimeError: It failed.
     """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120"}
     environment |= {"LOCAL_API_KEY": "x", "LOCAL_BASE_URL": url}
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment,
-        # Held open: a worker ends when its parent does, which it tells by this.
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    with process.stdout as stream:  # type: ignore[union-attr]
-        said = stream.read().decode(errors="replace")
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if status:
+    with tempfile.NamedTemporaryFile() as told:
+        process = subprocess.Popen(
+            [sys.executable, WEIGH, told.name, *command],
+            cwd=ROOT,
+            env=environment,
+            # Held open: a worker ends when its parent does, which it tells by this.
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        with process.stdout as stream:  # type: ignore[union-attr]
+            said = stream.read().decode(errors="replace")
+        process.wait()
+        taken = json.load(told)
+    if taken["status"]:
         raise RuntimeError(f"{' '.join(map(str, command))} failed: {said[-2000:]}")
-    cpu = usage.ru_utime + usage.ru_stime
-    return Usage(seconds, cpu, usage.ru_maxrss / UNITS, said)
+    return Usage(**taken["usage"], said=said)
 
 
 def run_options(folder: str | Path, connections: int = CONNECTIONS) -> tuple[str, ...]:

@@ -4,8 +4,6 @@ The memory is that of a process of its own: `python -m benchmarks.forging 100000
 """
 
 import json
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -13,9 +11,9 @@ from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
-from benchmarks._measurement import TIMES, UNITS, Measurement
+from benchmarks._measurement import TIMES, Measurement
 from benchmarks._programs import program, raw_calls
-from benchmarks._runs import CONNECTIONS, ROOT, local_model, server_process, span
+from benchmarks._runs import CONNECTIONS, local_model, server_process, span
 from misstep.forge import Calls, Order, analyse, build_set, examine, source_rows
 from misstep.loaders import RawRow, mirror
 from misstep.workers import keep_what_is_loaded
@@ -61,8 +59,7 @@ def _rows() -> list[RawRow]:
 
 
 def _megabytes(rows: int) -> float:
-    command = [sys.executable, "-m", "benchmarks.forging", str(rows)]
-    return float(subprocess.check_output(command, text=True, cwd=ROOT))
+    return program([sys.executable, "-m", "benchmarks.forging", str(rows)]).megabytes
 
 
 def _building() -> Measurement:
@@ -98,10 +95,9 @@ def _build_seconds(order: Order, calls: Calls, url: str, folder: Path) -> float:
 
 
 def main(count: int) -> None:
-    """Analyse so many rows, and print the peak memory of this process."""
+    """Analyse so many rows."""
     rows = islice(cycle(_rows()), count)
     analyse(((number, row) for number, (_, row) in enumerate(rows, 1)), 8)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / UNITS)
 
 
 if __name__ == "__main__":

@@ -3,17 +3,16 @@
 Each runs in a process of its own: `python -m benchmarks.memory processbench`.
 """
 
-import resource
-import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 from inspect_ai.model import Model, ModelOutput, ModelUsage, get_model
 
-from benchmarks._measurement import UNITS, Measurement
+from benchmarks._measurement import Measurement
+from benchmarks._programs import program
 from benchmarks._rows import FULL, critique_of, rows_file
-from benchmarks._runs import ROOT, run
+from benchmarks._runs import run
 from benchmarks.bare_task import bare
 from misstep.evals.processbench import processbench
 
@@ -28,8 +27,7 @@ def measure() -> Iterator[Measurement]:
 
 
 def _megabytes(task: str) -> float:
-    command = [sys.executable, "-m", "benchmarks.memory", task]
-    return float(subprocess.check_output(command, text=True, cwd=ROOT))
+    return program([sys.executable, "-m", "benchmarks.memory", task]).megabytes
 
 
 def _model() -> Model:
@@ -46,10 +44,9 @@ def _model() -> Model:
 
 
 def main(task: str) -> None:
-    """Run one of the two tasks, and print the peak memory of this process."""
+    """Run one of the two tasks."""
     with rows_file(FULL) as path:
         run(processbench(source=str(path)) if task == "processbench" else bare(str(path)), _model())
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / UNITS)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,6 @@
 The report is made in a process of its own, for its peak memory: `python -m benchmarks.reporting`.
 """
 
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -12,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks._logs import copies, guesses, write_first_error_log
-from benchmarks._measurement import UNITS, Measurement, quickest
+from benchmarks._measurement import Measurement, quickest
+from benchmarks._programs import program
 from benchmarks._rows import FULL, rows_file
-from benchmarks._runs import ROOT
 from misstep.loaders import load_rows
 from misstep.reports import build_report, compare, read_logs, read_run, report_page
 
@@ -27,13 +25,11 @@ def measure() -> Iterator[Measurement]:
     """The time and memory of a report, and the time of a comparison with 10,000 resamples."""
     with tempfile.TemporaryDirectory() as folder:
         logs = _logs(Path(folder))
-        done = subprocess.check_output(
-            [sys.executable, "-m", "benchmarks.reporting", folder], text=True, cwd=ROOT
-        )
-        seconds, busy, megabytes = map(float, done.split())
+        done = program([sys.executable, "-m", "benchmarks.reporting", folder])
+        seconds, busy = map(float, done.said.split()[-2:])
         note = f"{LOGS} logs of {FULL:,} samples"
         yield Measurement("report", seconds, "s", 60, f"{note}; {busy:.0f} s of one processor")
-        yield Measurement("peak memory of a report", megabytes, "MB", 2000, note)
+        yield Measurement("peak memory of a report", done.megabytes, "MB", 2000, note)
         pair = [read_run(str(log)) for log in logs[:WRITTEN]]
         compared = quickest(lambda: compare(pair))
         sizes = f"{FULL:,} samples, 10,000 resamples"
@@ -55,13 +51,12 @@ def _logs(folder: Path) -> list[Path]:
 
 
 def main(folder: str) -> None:
-    """Make the report; print its seconds and the peak memory of this process in megabytes."""
+    """Make the report; print its seconds, and those of the processor."""
     start, busy = time.perf_counter(), time.process_time()
     page = report_page(build_report(read_logs(folder)), folder)
     if page.count("<figure") < LOGS // 4:
         raise RuntimeError("the page has hardly any charts")
     print(time.perf_counter() - start, time.process_time() - busy)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / UNITS)
 
 
 if __name__ == "__main__":

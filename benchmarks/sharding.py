@@ -1,5 +1,6 @@
 """One eval in eight shards by two workers, beside one worker."""
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ TARGET = 0.6
 
 def measure() -> Iterator[Measurement]:
     """The time of two workers as a share of one's; without latency, so that processors decide."""
+    os.environ["LOCAL_API_KEY"] = "x"
     with server_process("--reply", "short") as url, rows_file(SAMPLES) as path:
         one, two = (_seconds(url, path, workers) for workers in (1, 2))
     note = f"{two:.0f} s, one worker {one:.0f} s; {SAMPLES:,} samples in {SHARDS} shards"
@@ -26,7 +28,7 @@ def measure() -> Iterator[Measurement]:
 def _seconds(url: str, path: Path, workers: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         options = [
-            *("--model", "openai-api/local/critic", "--model-base-url", url, "-M", "api_key=x"),
+            *("--model", "openai-api/local/critic", "--model-base-url", url),
             *("--max-connections", "64", "--no-log-realtime", "--no-score-display"),
         ]
         command = EvalCommand.parse("misstep/processbench", [f"source={path}"], None, options)
