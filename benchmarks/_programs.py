@@ -16,8 +16,8 @@ WEIGH = Path(__file__).with_name("_weigh.py")
 # What makes Inspect faster and costs nothing but the live view of a run.
 LEAN = ("--no-log-realtime", "--no-score-display", "--ctl-server", "false")
 MODEL = ("--model", "openai-api/local/critic")
-LEANER = (*LEAN, "--no-log-model-api", "--log-buffer", "100")
-"""What makes it faster at some cost: requests are not in the log, and a kill loses more samples."""
+LEANER = (*LEAN, "--no-log-model-api")
+"""What makes it faster at some cost: requests are not in the log."""
 LEAN_MODEL = ("--model", "lean/local/critic")
 """The same, called with less work of the processor."""
 

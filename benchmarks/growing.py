@@ -1,5 +1,10 @@
-"""What more samples take: processor time, memory and log of ProcessBench, 400 to 27,200 samples."""
+"""What more samples take: processor time, memory and log of ProcessBench, 400 to 27,200 samples.
 
+A machine that is busy for minutes may become slower. The server, which does the same for every
+request, tells by how much: growth of processor time is that beyond the server's.
+"""
+
+import resource
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +27,8 @@ class Size:
     samples: int
     cpu: float
     """Seconds."""
+    server: float
+    """Seconds of the server's."""
     memory: float
     """Megabytes, of the largest process."""
     log: float
@@ -32,17 +39,25 @@ def measure() -> Iterator[Measurement]:
     """The cost of a sample more at the large end beside that at the small end."""
     small, middle, large = (_taken(samples) for samples in SIZES)
     for what, unit in (("cpu", "ms of CPU"), ("memory", "kB of memory"), ("log", "kB of log")):
-        early, late = (
-            1000 * (getattr(b, what) - getattr(a, what)) / (b.samples - a.samples)
-            for a, b in ((small, middle), (middle, large))
-        )
+        early, late = _more(what, small, middle), _more(what, middle, large)
+        growth = late / early
         totals = ", ".join(f"{getattr(size, what):.3g}" for size in (small, middle, large))
         note = f"{late:.2f} {unit} a sample more, {early:.2f} at first; in all {totals}"
+        if what == "cpu":
+            slower = _more("server", middle, large) / _more("server", small, middle)
+            growth /= slower
+            note += f"; the server's {slower:.2f} times"
         target = None if what == "memory" else LINEAR
-        yield Measurement(f"growth of {what}", late / early, "times", target, note)
+        yield Measurement(f"growth of {what}", growth, "times", target, note)
+
+
+def _more(what: str, few: Size, many: Size) -> float:
+    """Thousandths that a sample more takes."""
+    return 1000 * (getattr(many, what) - getattr(few, what)) / (many.samples - few.samples)
 
 
 def _taken(samples: int) -> Size:
+    before = _children_cpu()
     with (
         rows_file(samples) as rows,
         tempfile.TemporaryDirectory() as folder,
@@ -50,4 +65,12 @@ def _taken(samples: int) -> Size:
     ):
         usage = program(two_processes("misstep/processbench", folder, "-T", f"source={rows}"), url)
         [log] = Path(folder).glob("*.eval")
-        return Size(samples, usage.cpu, usage.megabytes, log.stat().st_size / 1e6)
+        log_size = log.stat().st_size / 1e6
+    server = _children_cpu() - before - usage.cpu
+    return Size(samples, usage.cpu, server, usage.megabytes, log_size)
+
+
+def _children_cpu() -> float:
+    """Processor seconds of all programs that this one has started, and that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
