@@ -73,7 +73,7 @@ def _text(content: bytes, address: str) -> str:
 def _json_rows(text: str, address: str) -> Iterator[RawRow]:
     try:
         rows = json.loads(text)
-    except (ValueError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:  # a number of thousands of digits, too
         raise DataError(
             f"{address}: not valid JSON ({problem}). One object a line goes into a .jsonl file."
         ) from None
