@@ -122,7 +122,7 @@ class Trials:
                 server.up()
 
             def problem() -> str:
-                thread = threading.Thread(target=die_and_return)
+                thread = threading.Thread(target=die_and_return, daemon=True)
                 thread.start()
                 log = self._run(server.url)
                 thread.join()
