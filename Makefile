@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ROOMS := answers cli evals forge generator loaders providers registry reports rewards scorers shards solvers sweeps workers
+ROOMS := cli evals forge generator loaders providers registry reports rewards scorers shards solvers sweeps workers
 # uv where it is installed, else one of our own from the package index.
 # It trusts the certificates that the machine trusts, as pip does: networks with a proxy of their own need it.
 export UV_SYSTEM_CERTS ?= true
@@ -30,7 +30,7 @@ demo: setup
 test: lint types unit
 
 # The long tests, too (endurance, clusters, ten thousand generated solutions), and what the tests cover.
-test-all: UNIT = --all --cov=answers --cov=forge --cov=generator --cov=loaders --cov=registry --cov=reports --cov=rewards \
+test-all: UNIT = --all --cov=misstep --cov=forge --cov=generator --cov=loaders --cov=registry --cov=reports --cov=rewards \
 	--cov=scorers --cov=shards --cov=solvers --cov=sweeps --cov=workers --cov-fail-under=90
 test-all: test
 
@@ -50,6 +50,7 @@ types: setup linked
 # The folders stand at the top; for tools that read them they are linked under the import name.
 linked:
 	@mkdir -p build/types/misstep
+	@for file in misstep/*.py misstep/py.typed; do ln -sfn ../../../$$file build/types/$$file; done
 	@for room in $(ROOMS); do ln -sfn ../../../$$room build/types/misstep/$$room; done
 
 bench: setup

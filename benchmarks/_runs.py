@@ -76,7 +76,7 @@ def local_model(url: str, provider: str = "lean") -> Model:
 @contextmanager
 def server_process(*options: str) -> Iterator[str]:
     """The local server in a process of its own, so that it takes no time from the run's."""
-    command = [sys.executable, "-m", "benchmarks.openai_server", *options]
+    command = [sys.executable, "-m", "tests.support.openai_server", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None  # noqa: S101 (for the type checker)
         try:

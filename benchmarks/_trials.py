@@ -14,7 +14,14 @@ from inspect_ai import eval as evaluate
 from inspect_ai.log import EvalLog, EvalSample, EvalScore, read_eval_log
 from inspect_ai.model import get_model
 
-from benchmarks.openai_server import ChatRequest, Fault, Faults, OpenAIServer, ReplyFunction, critic
+from tests.support.openai_server import (
+    ChatRequest,
+    Fault,
+    Faults,
+    OpenAIServer,
+    ReplyFunction,
+    critic,
+)
 
 EVAL = "misstep/processbench.sample"
 SCORER = "first_error"

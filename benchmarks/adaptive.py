@@ -6,8 +6,8 @@ from random import Random
 from benchmarks._measurement import Measurement
 from benchmarks._rows import rows_file
 from benchmarks._runs import lacking, local_model, run
-from benchmarks.openai_server import ChatRequest, OpenAIServer
 from misstep.evals.processbench import processbench
+from tests.support.openai_server import ChatRequest, OpenAIServer
 
 NAME = "votes drawn adaptively"
 TARGET = 0.8

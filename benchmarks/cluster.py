@@ -15,9 +15,9 @@ from collections.abc import Callable
 
 from inspect_ai.log import EvalScore, read_eval_log
 
-from benchmarks.openai_server import OpenAIServer, short
 from misstep.shards import Executor, local_processes
 from misstep.sweeps import Sweep, advance, ray_cluster, runs_of
+from tests.support.openai_server import OpenAIServer, short
 
 EVALS = [
     {"eval": "misstep/processbench.sample", "limit": 16, "shards": 2},

@@ -11,8 +11,8 @@ from inspect_ai.model import Model, get_model
 
 from benchmarks._measurement import TIMES, Measurement
 from benchmarks._runs import server_process
-from benchmarks.openai_server import SEARCH_STEPS
 from misstep.evals.guided_search import guided_search
+from tests.support.openai_server import SEARCH_STEPS
 
 LATENCY = 200
 PROBLEMS = 50

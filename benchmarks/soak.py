@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks._trials import Trial, Trials
-from benchmarks.openai_server import Fault
+from tests.support.openai_server import Fault
 
 PROVIDERS = ("openai-api", "lean")
 PASSING = (

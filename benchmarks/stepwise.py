@@ -10,8 +10,8 @@ from inspect_ai.model import Model
 
 from benchmarks._measurement import Measurement
 from benchmarks._runs import lacking, local_model, seconds
-from benchmarks.openai_server import ChatRequest, OpenAIServer
 from misstep.evals.processbench import processbench
+from tests.support.openai_server import ChatRequest, OpenAIServer
 
 Order: TypeAlias = Literal["parallel", "sequential"]
 

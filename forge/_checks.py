@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import floor
 
-from misstep.answers import Comparison, Outcome, boxes, last_boxed
+from misstep.boxes import boxes, last_boxed
 from misstep.forge._arithmetic import false_equations
 from misstep.forge._plausible import implausibilities
 from misstep.forge._record import Example
 from misstep.registry import taxonomy
+from misstep.scorers import Comparison, Outcome
 
 
 class Check(StrEnum):

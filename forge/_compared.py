@@ -2,8 +2,8 @@
 
 import re
 
-from misstep.answers import Comparison, Outcome, compare_answers, compare_texts
 from misstep.forge._record import Example
+from misstep.scorers import Comparison, Outcome, compare_answers, compare_texts
 
 _WORDED = re.compile(r"\\(?:text|mathrm|textbf|textit|operatorname)\s*\{([^{}]*)\}")
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic import ValidationError as Invalid
 
-from misstep.answers import last_boxed
+from misstep.boxes import last_boxed
 from misstep.loaders import BadRow, RawRow
 from misstep.registry import NO_ERROR
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from misstep.answers import last_boxed
+from misstep.boxes import last_boxed
 from misstep.forge._latex import broken_latex
 from misstep.forge._split import Cut, Structure, cut_solution
 

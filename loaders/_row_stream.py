@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from inspect_ai import SampleSource
-from inspect_ai._eval.task.sample_source import get_sample_enqueuer
 from inspect_ai.dataset import Dataset, Sample
 from inspect_ai.log import EvalSample
 
+from misstep._inspect_private import running_task
 from misstep.loaders._procedural import KEPT
 
 WINDOW = 1_000
@@ -62,7 +62,7 @@ class RowStream(SampleSource):
 
     def _run(self) -> Progress:
         """The run that asks: one task may be run by several models at once, and again."""
-        here = get_sample_enqueuer()
+        here = running_task()
         for progress in self._runs:
             if progress.run is here:
                 return progress

@@ -1,8 +1,7 @@
 """Models that Inspect does not have.
 
 `embedded/…` runs in this process, `replay/…` answers from recorded outputs, `imported/…` names the
-model of a run made elsewhere. `prm/…` and `local_prm/…` score the steps of a solution. `lean/…` is
-any OpenAI-compatible service, called with little work of the processor.
+model of a run made elsewhere. `lean/…` is any OpenAI-compatible service, called with less CPU time.
 
 Imported at every start of Inspect, so what an embedded model needs is imported when one is made.
 """
@@ -20,8 +19,6 @@ __all__ = [
     "embedded",
     "imported",
     "lean",
-    "local_prm",
-    "prm",
     "replay",
     "scores_question",
 ]
@@ -53,19 +50,3 @@ def lean() -> type[ModelAPI]:
     from misstep.providers._lean import LeanAPI
 
     return LeanAPI
-
-
-@modelapi(name="prm")
-def prm() -> type[ModelAPI]:
-    """Discriminative process reward models behind vLLM's pooling routes."""
-    from misstep.providers._prm import PrmAPI
-
-    return PrmAPI
-
-
-@modelapi(name="local_prm")
-def local_prm() -> type[ModelAPI]:
-    """Process reward models run in this process, by transformers and torch."""
-    from misstep.providers._local_prm import LocalPrmAPI
-
-    return LocalPrmAPI

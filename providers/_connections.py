@@ -9,9 +9,10 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 import httpx
 from anyio.lowlevel import RunVar
-from inspect_ai.model._model import RetryDecision
 from tenacity import RetryCallState
 from yarl import URL
+
+from misstep._inspect_private import RetryDecision
 
 _Opened: TypeAlias = tuple[aiohttp.ClientSession, AsyncGenerator[aiohttp.ClientSession, None]]
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import httpx
 from inspect_ai.model import GenerateConfig
-from inspect_ai.model._openai import OpenAIResponseError
-from inspect_ai.model._providers.openai_compatible import OpenAICompatibleAPI
 from openai import APIConnectionError, APITimeoutError, NotGiven, Omit
 from openai.types.chat import ChatCompletion
 from pydantic import ValidationError
 
+from misstep._inspect_private import OpenAICompatibleAPI, OpenAIResponseError
 from misstep.providers._connections import Connections, waits
 
 _OPENAI = "https://api.openai.com/v1"

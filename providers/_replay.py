@@ -2,7 +2,6 @@
 
 from math import inf, log
 
-from inspect_ai.log._samples import sample_active
 from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessage,
@@ -21,6 +20,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
+from misstep._inspect_private import sample_active
 from misstep.providers._asked import what_is_asked
 from misstep.providers._records import Answer, Recording, read_recording
 from misstep.providers._step_scores import asked_steps, scored_output, unscored_output

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from inspect_ai._util.error import PrerequisiteError
 from rich.markup import escape
+
+from misstep._inspect_private import PrerequisiteError
 
 
 class MisstepError(PrerequisiteError):

@@ -10,7 +10,8 @@ from misstep.evals import (
     processbench,
 )
 from misstep.forge import injection, offline
-from misstep.providers import embedded, imported, lean, local_prm, prm, replay
+from misstep.providers import embedded, imported, lean, replay
+from misstep.rewards import local_prm, prm
 from misstep.scorers import (
     detections,
     error_sections,

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from misstep.answers import compare_texts
 from misstep.loaders import RecordedSolution
 from misstep.registry import MisstepError
 from misstep.reports._charts import chart_library
 from misstep.reports._subsets import expected_best, expected_majority, expected_oracle
 from misstep.rewards import AGGREGATIONS, aggregate
-from misstep.scorers import Estimate, share
+from misstep.scorers import Estimate, compare_texts, share
 
 if TYPE_CHECKING:
     from misstep.reports._charts import Chart

@@ -18,12 +18,10 @@ from inspect_ai.model import (
     ModelUsage,
     get_model,
 )
-
-# The model that solvers find by get_model() has no public way to be set outside a run.
-from inspect_ai.model._model import init_active_model, init_model_roles
 from inspect_ai.scorer import Target
 from inspect_ai.solver import Generate, TaskState
 
+from misstep._inspect_private import set_active_models
 from misstep.registry import CHARACTERS_A_TOKEN
 
 _WORDS = "It follows from what is given, and both sides agree. "
@@ -90,8 +88,7 @@ async def walk(
         )
 
     model = model_of(None)
-    init_active_model(model, task.config)
-    init_model_roles({role: model_of(role) for role in roles})
+    set_active_models(model, task.config, {role: model_of(role) for role in roles})
     generate = _generate(answer, task.config)
     for sample in list(task.dataset)[:limit]:
         walked.samples += 1

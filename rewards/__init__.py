@@ -1,4 +1,6 @@
-"""A number for a step."""
+"""A number for a step: from a judge, a served or local reward model, or recorded scores."""
+
+from inspect_ai.model import ModelAPI, modelapi
 
 from misstep.rewards._aggregation import AGGREGATIONS, Aggregation, aggregate
 from misstep.rewards._find import ROLE, reward_model
@@ -19,7 +21,25 @@ __all__ = [
     "StepVerdict",
     "aggregate",
     "conversation",
+    "local_prm",
+    "prm",
     "read_step",
     "reward_model",
     "right_probability",
 ]
+
+
+@modelapi(name="prm")
+def prm() -> type[ModelAPI]:
+    """Discriminative process reward models behind vLLM's pooling routes."""
+    from misstep.rewards._prm import PrmAPI
+
+    return PrmAPI
+
+
+@modelapi(name="local_prm")
+def local_prm() -> type[ModelAPI]:
+    """Process reward models run in this process, by transformers and torch."""
+    from misstep.rewards._local_prm import LocalPrmAPI
+
+    return LocalPrmAPI

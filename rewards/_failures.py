@@ -1,8 +1,8 @@
 """What of a failed call may be passed over, and what may not."""
 
-from inspect_ai._util.error import PrerequisiteError
-from inspect_ai._util.exception import TerminateSampleError
 from inspect_ai.util import LimitExceededError
+
+from misstep._inspect_private import PrerequisiteError, TerminateSampleError
 
 _NOT_OURS = (PrerequisiteError, LimitExceededError, TerminateSampleError)
 """A user's mistake, a limit that was reached, an end that was asked for: these end the sample."""

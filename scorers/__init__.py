@@ -1,5 +1,6 @@
 """What an answer is worth: reading verdicts, counting votes, hits, metrics, intervals."""
 
+from misstep.scorers._answer_equality import Comparison, Outcome, compare_answers, compare_texts
 from misstep.scorers._answer_metrics import answer_metrics
 from misstep.scorers._answers import FOUND, Solved, final_answer
 from misstep.scorers._detections import Detection, detection, detections
@@ -56,9 +57,11 @@ __all__ = [
     "READINGS",
     "SEED",
     "VARIATIONS",
+    "Comparison",
     "Detection",
     "Estimate",
     "Flagged",
+    "Outcome",
     "Reading",
     "Reply",
     "Scoring",
@@ -74,6 +77,8 @@ __all__ = [
     "Vote",
     "answer_metrics",
     "answer_scoring",
+    "compare_answers",
+    "compare_texts",
     "detection",
     "detections",
     "error_sections",

@@ -6,7 +6,7 @@ from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 from pydantic import BaseModel, ConfigDict, Field
 
-from misstep.answers import Comparison, Outcome, compare_answers
+from misstep.scorers._answer_equality import Comparison, Outcome, compare_answers
 from misstep.scorers._answer_metrics import answer_metrics
 
 FOUND = "found"

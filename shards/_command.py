@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict
 
+from misstep._inspect_private import load_tasks
 from misstep.registry import MisstepError, task_arguments
 from misstep.shards._split import Shard
 
@@ -61,12 +62,7 @@ class EvalCommand(BaseModel):
         Raises:
             MisstepError: There are none.
         """
-        # Inspect's own look-up of a task by its name has no public name.
-        from inspect_ai._eval.loader import load_tasks
-        from inspect_ai._util.entrypoints import ensure_entry_points
-
-        ensure_entry_points()
-        tasks = load_tasks([self.eval], dict(self.task_args))
+        tasks = load_tasks(self.eval, dict(self.task_args))
         if len(tasks) != 1:
             raise MisstepError(
                 f"'{self.eval}' names {len(tasks)} tasks; name one: `misstep list` lists them"

@@ -4,11 +4,9 @@ from copy import copy
 from typing import Any
 
 from inspect_ai.model import ChatMessage, GenerateConfigArgs, ModelOutput
-
-# The seed that is in force is known to nothing public.
-from inspect_ai.model._generate_config import active_generate_config
 from inspect_ai.solver import Generate, TaskState
 
+from misstep._inspect_private import active_generate_config
 from misstep.providers import asking_for
 
 SEED = 42

@@ -13,7 +13,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.solver import Generate, TaskState
 
-from misstep.answers import boxes
+from misstep.boxes import boxes
 from misstep.registry import fill, find_policy_prompt, find_provider
 from misstep.solvers._voting import draw_votes
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from inspect_ai.log import transcript
 
-from misstep.answers import compare_answers, last_boxed
+from misstep.boxes import last_boxed
 from misstep.rewards import AGGREGATIONS, Aggregation, Reward, RewardModel, aggregate
+from misstep.scorers import compare_answers
 from misstep.solvers._account import Account
 from misstep.solvers._policy import BLANK_LINE, Policy, written
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from inspect_ai.log import transcript
 from inspect_ai.util import collect, span
 
-from misstep.answers import last_boxed
+from misstep.boxes import last_boxed
 from misstep.rewards import Aggregation, Reward, RewardModel, aggregate
 from misstep.solvers._account import Account
 from misstep.solvers._policy import Drawn, Policy

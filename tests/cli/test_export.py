@@ -8,7 +8,6 @@ import pytest
 from click.testing import CliRunner
 from inspect_ai.log import read_eval_log, write_eval_log
 
-from benchmarks.openai_server import Fault, Faults
 from misstep.cli._main import cli
 from misstep.evals.deltabench import deltabench
 from misstep.evals.deltabench_sections import deltabench_sections
@@ -17,6 +16,7 @@ from misstep.registry import MisstepError
 from tests.cli.test_import import run_import
 from tests.deltabench_rows import delta_row
 from tests.evals.conftest import figures, serve  # noqa: F401
+from tests.support.openai_server import Fault, Faults
 
 
 def export(*arguments):

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 from inspect_ai.log import list_eval_logs, read_eval_log
 
 import misstep.registry.entry_point  # noqa: F401
-from benchmarks.openai_server import OpenAIServer
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
+from tests.support.openai_server import OpenAIServer
 
 ROWS = 40
 CRITIC = "openai-api/local/critic"

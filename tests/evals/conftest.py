@@ -2,7 +2,7 @@ import pytest
 from inspect_ai import eval as run_task
 from inspect_ai.model import get_model
 
-from benchmarks.openai_server import OpenAIServer
+from tests.support.openai_server import OpenAIServer
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from hashlib import sha256
 
 import pytest
 
-from benchmarks.openai_server import Fault, Faults
 from misstep.evals.deltabench import deltabench
 from misstep.registry import MisstepError
 from tests.deltabench_rows import delta_row
 from tests.evals.conftest import figures
+from tests.support.openai_server import Fault, Faults
 
 
 @pytest.fixture

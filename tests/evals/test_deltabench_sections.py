@@ -7,12 +7,12 @@ from zlib import crc32
 import pytest
 from inspect_ai import eval as run_task
 
-from benchmarks.openai_server import Fault, Faults
 from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.registry import MisstepError, UnknownNameError
 from tests.deltabench_rows import delta_row
 from tests.evals.conftest import figures
 from tests.scorers.test_sections import published_sections
+from tests.support.openai_server import Fault, Faults
 
 TEXTS = tuple(f"Text {i}." for i in range(1, 7))
 GOLD = {"s-0": ([2], [4]), "s-1": ([5, 3], []), "s-2": ([1], [])}

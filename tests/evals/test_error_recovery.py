@@ -12,12 +12,12 @@ import yaml
 from inspect_ai import eval as run_task
 from inspect_ai.model import get_model
 
-from benchmarks.openai_server import Fault, Faults, OpenAIServer, Reply
 from misstep.evals.error_recovery import error_recovery
 from misstep.registry import MisstepError, evals
 from misstep.solvers import ContinuationOptions, continuation_tokens
 from tests.evals.conftest import figures
 from tests.recovery_model import is_final, knows, student, variation_of
+from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
 
 ROOT = Path(__file__).parents[2]
 WORDS = yaml.safe_load((ROOT / "registry" / "continuations.yaml").read_text(encoding="utf-8"))[

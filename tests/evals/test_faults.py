@@ -3,8 +3,8 @@
 import pytest
 from inspect_ai.log import read_eval_log
 
-from benchmarks.openai_server import Fault, Faults, critic, plus_minus
 from misstep.evals.processbench import processbench
+from tests.support.openai_server import Fault, Faults, critic, plus_minus
 
 SAMPLES = 24
 PASSING = [

@@ -13,12 +13,12 @@ from click.testing import CliRunner
 from inspect_ai import eval as run_task
 from inspect_ai.model import get_model
 
-from benchmarks.openai_server import Fault, Faults, OpenAIServer, Reply
-from misstep.answers import compare_answers
 from misstep.cli._main import cli
 from misstep.evals.guided_search import guided_search
 from misstep.registry import MisstepError
+from misstep.scorers import compare_answers
 from tests.evals.conftest import figures
+from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
 
 LAST = 3
 """The step that ends a solution of the policy below."""

@@ -8,12 +8,12 @@ import pytest
 from inspect_ai import eval as run_task
 from inspect_ai.model import get_model
 
-from benchmarks.openai_server import OpenAIServer, Reply
 from misstep.evals.deltabench import deltabench
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
 from misstep.registry import MisstepError
 from tests.evals.conftest import figures
+from tests.support.openai_server import OpenAIServer, Reply
 
 EVALS = [
     processbench(source="sample", critic="reward", threshold=0.4),

@@ -5,10 +5,10 @@ import pytest
 from inspect_ai.model import ModelName, ModelOutput
 from inspect_ai.solver import TaskState
 
-from benchmarks.openai_server import Reply
 from misstep.evals.processbench import processbench
 from misstep.solvers import stepwise
 from tests.evals.conftest import figures
+from tests.support.openai_server import Reply
 
 
 def plus_or_minus(request, choice):

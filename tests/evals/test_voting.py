@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from benchmarks.openai_server import Fault, Faults, Reply
 from misstep.evals.processbench import processbench
 from tests.evals.conftest import figures
+from tests.support.openai_server import Fault, Faults, Reply
 
 
 def boxed_choice(request, choice):

@@ -1,8 +1,8 @@
 import pytest
 from inspect_ai.model import get_model
 
-from benchmarks.openai_server import OpenAIServer
 from misstep.forge import Calls, Order, build_set, source_rows
+from tests.support.openai_server import OpenAIServer
 
 
 @pytest.fixture

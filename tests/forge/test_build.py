@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.openai_server import Fault, Faults, OpenAIServer, injector
 from misstep.cli._main import cli
 from misstep.forge import audit, push_to_hub
 from misstep.forge._offline import offline_solution
 from misstep.registry import MisstepError
+from tests.support.openai_server import Fault, Faults, OpenAIServer, injector
 
 MISSTEP = str(Path(sys.executable).parent / "misstep")
 

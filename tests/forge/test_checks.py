@@ -5,10 +5,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from misstep.answers import Comparison, Outcome
 from misstep.cli._main import cli
 from misstep.forge import AUTOMATIC, Example, audit, check_example, compared, late_start
 from misstep.forge._arithmetic import false_equations
+from misstep.scorers import Comparison, Outcome
 from tests.forge.good import GOOD, STEPS, WRONG, rewritten, spoilt
 
 

@@ -7,8 +7,7 @@ from datetime import date
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from misstep.answers import boxes, last_boxed
-from misstep.answers._compare import compare_plainly
+from misstep.boxes import boxes, last_boxed
 from misstep.forge import split_steps
 from misstep.forge._reply import InjectionReply, UnreadableReplyError, read_reply
 from misstep.loaders._files import parse_rows
@@ -16,6 +15,7 @@ from misstep.loaders._rows import check_rows
 from misstep.registry import DataError, MisstepError, RegistryError, task_arguments
 from misstep.registry._yaml import read_yaml
 from misstep.scorers import Flagged, Unread, read_sections, read_structured, read_verdict
+from misstep.scorers._answer_equality import compare_plainly
 from misstep.sweeps import read_sweep
 
 PIECES = [

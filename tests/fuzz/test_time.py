@@ -11,7 +11,8 @@ import resource
 
 import yaml
 from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant
-from misstep.answers import boxes, compare_texts
+from misstep.boxes import boxes
+from misstep.scorers import compare_texts
 from misstep.forge import split_steps
 from misstep.forge._reply import InjectionReply, UnreadableReplyError, read_reply
 from misstep.loaders._files import parse_rows

@@ -14,9 +14,9 @@ from inspect_ai.util import json_schema
 from pydantic import BaseModel
 from tenacity import RetryCallState
 
-from benchmarks.openai_server import Fault, Faults, OpenAIServer, Reply
 from misstep.providers._connections import waits
 from misstep.registry import find_provider
+from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
 
 ASKED = [ChatMessageSystem(content="Be brief: π, 数."), ChatMessageUser(content="How much?")]
 

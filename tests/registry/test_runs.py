@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.openai_server import OpenAIServer
 from misstep.registry._yaml import read_yaml
+from tests.support.openai_server import OpenAIServer
 
 RUNS = Path(__file__).parents[2] / "registry" / "runs"
 RUN = "processbench-paper-maj8.yaml"

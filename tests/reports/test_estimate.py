@@ -7,7 +7,6 @@ import pytest
 from inspect_ai import eval as run_task
 from inspect_ai.model import get_model
 
-from benchmarks.openai_server import OpenAIServer
 from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
@@ -17,6 +16,7 @@ from misstep.reports import estimate
 from misstep.reports._tokens import token_counter
 from tests.deltabench_rows import delta_row
 from tests.reports.conftest import ROWS
+from tests.support.openai_server import OpenAIServer
 
 MODEL = "openai-api/local/critic"
 

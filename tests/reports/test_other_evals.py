@@ -6,7 +6,6 @@ import pytest
 from inspect_ai import eval as run_task
 from inspect_ai.model import get_model
 
-from benchmarks.openai_server import OpenAIServer
 from misstep.cli._tasks import load_task
 from misstep.reports import (
     benchmarks,
@@ -18,6 +17,7 @@ from misstep.reports import (
     recovery_frame,
 )
 from tests.deltabench_rows import delta_row
+from tests.support.openai_server import OpenAIServer
 
 ROWS = 5
 

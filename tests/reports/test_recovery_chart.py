@@ -6,12 +6,12 @@ from inspect_ai import eval as run_task
 from inspect_ai.model import get_model
 from statsmodels.stats.proportion import proportion_confint
 
-from benchmarks.openai_server import OpenAIServer
 from misstep.cli._main import cli
 from misstep.evals.error_recovery import error_recovery
 from misstep.registry import MisstepError
 from misstep.reports import recovery_chart, recovery_rates, save_chart
 from tests.recovery_model import knows, student
+from tests.support.openai_server import OpenAIServer
 
 NAMES = {
     "NR": "NR: from nothing",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.openai_server import Fault, Faults, OpenAIServer, short
+from tests.support.openai_server import Fault, Faults, OpenAIServer, short
 
 KEY = "sk-planted-0123456789abcdef"
 BIN = Path(sys.executable).parent

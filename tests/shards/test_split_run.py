@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from inspect_ai.log import read_eval_log
 
-from benchmarks.openai_server import OpenAIServer, short
 from misstep.registry import DataError, MisstepError
 from misstep.shards import EvalCommand, Job, SplitRun, local_processes, run_shard
 from misstep.workers import Workers
+from tests.support.openai_server import OpenAIServer, short
 
 EVAL = "misstep/processbench.sample"
 

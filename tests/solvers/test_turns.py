@@ -72,7 +72,7 @@ def test_inspects_own_providers_send_what_the_facts_say(provider, turn):
     """What `registry/providers.yaml` says of Inspect's providers holds for the one installed."""
     import anyio
 
-    from benchmarks.openai_server import OpenAIServer
+    from tests.support.openai_server import OpenAIServer
 
     messages = [ChatMessageUser(content="?"), ChatMessageAssistant(content="So")]
     with OpenAIServer(lambda request, choice: "on") as server:

@@ -7,15 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
-from inspect_ai._util.httpx import httpx_classify_retry
 from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelCall, ModelOutput
-from inspect_ai.model._model import RetryDecision
 from inspect_ai.tool import ToolChoice, ToolInfo
 
+from misstep._inspect_private import RetryDecision, classify_http_retry
 from misstep.providers._connections import Connections, waits
-from misstep.providers._prm_input import BOS, prm_input, prm_pieces, reward_of
 from misstep.providers._step_scores import asked_steps, scored_output, unscored_output
 from misstep.registry import ModelError, Prm, did_you_mean, find_prm
+from misstep.rewards._prm_input import BOS, prm_input, prm_pieces, reward_of
 
 _BASE_URL = "MISSTEP_PRM_BASE_URL"
 _ARGUMENTS = ("served", "bos", "route", "returns", "step_token", "values")
@@ -135,7 +134,7 @@ class PrmAPI(ModelAPI):
 
     def should_retry(self, ex: Exception) -> bool | RetryDecision:
         """As Inspect retries any HTTP call."""
-        return httpx_classify_retry(ex) or False
+        return classify_http_retry(ex)
 
     def retry_wait(self) -> Callable[..., float]:
         """How long to wait before a call is made again."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from random import Random
 
-from benchmarks.openai_server._http import Response, error_response
-from benchmarks.openai_server._wire import Reply
+from tests.support.openai_server._http import Response, error_response
+from tests.support.openai_server._wire import Reply
 
 
 class Fault(StrEnum):

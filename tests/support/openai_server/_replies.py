@@ -5,7 +5,7 @@ import re
 from hashlib import blake2b
 from random import Random
 
-from benchmarks.openai_server._wire import ChatRequest, Reply, ReplyFunction
+from tests.support.openai_server._wire import ChatRequest, Reply, ReplyFunction
 
 _STEP_END = re.compile(r"</[a-z_]+_\d+>")
 _TAGGED_STEP = re.compile(r"<step_(\d+)>\n(.*?)\n</step_\1>", re.DOTALL)

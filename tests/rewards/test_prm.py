@@ -6,10 +6,10 @@ from math import exp, nan
 import pytest
 from inspect_ai.model import get_model
 
-from benchmarks.openai_server import Fault, Faults, OpenAIServer
-from benchmarks.openai_server._pooling import tokenize
 from misstep.providers import scores_question
 from misstep.registry import MisstepError
+from tests.support.openai_server import Fault, Faults, OpenAIServer
+from tests.support.openai_server._pooling import tokenize
 
 STEPS = ["2 + 2 = 4.", "4 * 3 = 13."]
 

@@ -8,9 +8,9 @@ import anyio.to_thread
 from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelCall, ModelOutput
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from misstep.providers._prm_input import prm_input, reward_of
 from misstep.providers._step_scores import asked_steps, scored_output, unscored_output
 from misstep.registry import ModelError, Prm, did_you_mean, find_prm
+from misstep.rewards._prm_input import prm_input, reward_of
 
 _ARGUMENTS = ("path", "device", "trust_remote_code", "head")
 

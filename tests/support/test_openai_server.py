@@ -11,7 +11,7 @@ import httpx
 import openai
 import pytest
 
-from benchmarks.openai_server import REPLIES, OpenAIServer, Reply
+from tests.support.openai_server import REPLIES, OpenAIServer, Reply
 
 SOLUTION = "<paragraph_0>\na\n</paragraph_0>\n\n<paragraph_1>\nb\n</paragraph_1>"
 
@@ -220,7 +220,7 @@ def test_two_servers_at_once():
 
 def test_as_a_process():
     options = ["--reply=short", "--latency=50", "--max-choices=2", "--fault=rate_limit=1"]
-    command = [sys.executable, "-m", "benchmarks.openai_server", *options]
+    command = [sys.executable, "-m", "tests.support.openai_server", *options]
     root = Path(__file__).parents[2]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as process:
         try:

@@ -5,7 +5,7 @@ import json
 import signal
 from pathlib import Path
 
-from benchmarks.openai_server import (
+from tests.support.openai_server import (
     REPLIES,
     Fault,
     Faults,
@@ -25,7 +25,7 @@ def _rate(text: str) -> tuple[Fault, float]:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.openai_server", description=__doc__)
+    parser = argparse.ArgumentParser("python -m tests.support.openai_server", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--reply", choices=_REPLIES, default="critic", help="what to answer")
     parser.add_argument("--latency", type=float, default=0.0, help="milliseconds before an answer")

@@ -8,17 +8,17 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Self
 
-from benchmarks.openai_server._faults import Faults, spoil_replies
-from benchmarks.openai_server._http import (
+from tests.support.openai_server._faults import Faults, spoil_replies
+from tests.support.openai_server._http import (
     Connection,
     HttpRequest,
     Response,
     error_response,
     json_response,
 )
-from benchmarks.openai_server._pooling import POOLING, PoolingFunction, pooled
-from benchmarks.openai_server._replies import critic
-from benchmarks.openai_server._wire import (
+from tests.support.openai_server._pooling import POOLING, PoolingFunction, pooled
+from tests.support.openai_server._replies import critic
+from tests.support.openai_server._wire import (
     CHAT,
     MODELS,
     TEXT,

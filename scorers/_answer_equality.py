@@ -1,12 +1,19 @@
-"""Are two answers the same? Plain text and numbers at once, the rest by math-verify.
+"""Whether two final answers are equal: text and numbers directly, the rest by math-verify.
 
-Nothing heavy is imported until it is needed: worker processes load this module, too.
+Symbolic comparison runs in worker processes that can be stopped, so that no answer delays a run.
+math-verify is imported only where it is used, because every start of Inspect imports this module.
 """
 
+import os
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+
+import anyio
+import anyio.to_process
+from anyio import BrokenWorkerProcess, CapacityLimiter
+from anyio.lowlevel import RunVar
 
 LONGEST = 2_000
 """Characters of an answer that a symbolic reader is given; no answer of a benchmark comes near."""
@@ -120,3 +127,46 @@ def _number(text: str) -> Fraction | None:
     plain = plain.replace(",", "")
     whole, _, below = plain.partition("/")
     return Fraction(whole) / (Fraction(below) if below else 1)
+
+
+_START_UP = 60.0
+"""Seconds that a worker may take to load sympy, on a machine that is busy with a run."""
+
+_workers: RunVar[CapacityLimiter] = RunVar("answer_workers")
+
+
+async def compare_answers(answer: str, target: str, seconds: int = 10) -> Comparison:
+    """Compare two answers mathematically, off the event loop.
+
+    At most as many worker processes run as there are cores. One that overruns its time is killed
+    and the comparison is undecided.
+
+    Args:
+        answer: What was given.
+        target: What is right.
+        seconds: How long each of reading and comparing may take.
+    """
+    plain = compare_plainly(answer, target)
+    if plain is not None:
+        return plain
+    async with _limiter():
+        try:
+            with anyio.move_on_after(_START_UP):
+                await anyio.to_process.run_sync(load_reader, cancellable=True)
+            # The worker's own alarm ends what it can: this is for what no alarm ends.
+            with anyio.move_on_after(3 * seconds):
+                return await anyio.to_process.run_sync(
+                    compare_texts, answer, target, seconds, cancellable=True
+                )
+        except BrokenWorkerProcess as error:
+            return Comparison(Outcome.UNDECIDED, f"the worker that compared it died: {error}")
+    return too_long(answer, target)
+
+
+def _limiter() -> CapacityLimiter:
+    try:
+        return _workers.get()
+    except LookupError:
+        limiter = CapacityLimiter(os.cpu_count() or 2)
+        _workers.set(limiter)
+        return limiter

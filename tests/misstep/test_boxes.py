@@ -1,4 +1,4 @@
-from misstep.answers import boxes, last_boxed
+from misstep.boxes import boxes, last_boxed
 
 
 def test_braces_inside_a_box_are_kept():

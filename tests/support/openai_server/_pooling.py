@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 from zlib import crc32
 
-from benchmarks.openai_server._wire import BadRequestError, ChatRequest, tokens_in
+from tests.support.openai_server._wire import BadRequestError, ChatRequest, tokens_in
 
 POOLING = ("/pooling", "/classify", "/tokenize")
 
@@ -52,7 +52,7 @@ def _pooled(index: int, results: object) -> dict[str, Any]:
     return {"index": index, "object": "pooling", "data": results}
 
 
-def _classified(index: int, probs: Any) -> dict[str, Any]:  # noqa: ANN401
+def _classified(index: int, probs: Any) -> dict[str, Any]:
     label = max(range(len(probs)), key=probs.__getitem__)
     return {"index": index, "label": str(label), "probs": probs, "num_classes": len(probs)}
 

@@ -1,7 +1,7 @@
 import anyio
 import pytest
 
-from misstep.answers import Outcome, compare_answers, compare_texts
+from misstep.scorers import Outcome, compare_answers, compare_texts
 
 SAME = [
     ("0.5", "1/2"),

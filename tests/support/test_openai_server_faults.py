@@ -5,7 +5,7 @@ import httpx
 import openai
 import pytest
 
-from benchmarks.openai_server import Fault, Faults, OpenAIServer
+from tests.support.openai_server import Fault, Faults, OpenAIServer
 
 
 def failing(*script, **settings):

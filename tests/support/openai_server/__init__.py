@@ -7,12 +7,12 @@ In a test, in a thread of its own:
 
 As a process that prints its URL as the first line:
 
-    python -m benchmarks.openai_server --reply critic --latency 200
+    python -m tests.support.openai_server --reply critic --latency 200
 """
 
-from benchmarks.openai_server._faults import Fault, Faults
-from benchmarks.openai_server._pooling import PoolingFunction, confident
-from benchmarks.openai_server._replies import (
+from tests.support.openai_server._faults import Fault, Faults
+from tests.support.openai_server._pooling import PoolingFunction, confident
+from tests.support.openai_server._replies import (
     REPLIES,
     SEARCH_STEPS,
     critic,
@@ -22,8 +22,8 @@ from benchmarks.openai_server._replies import (
     searcher,
     short,
 )
-from benchmarks.openai_server._server import OpenAIServer
-from benchmarks.openai_server._wire import ChatRequest, Reply, ReplyFunction
+from tests.support.openai_server._server import OpenAIServer
+from tests.support.openai_server._wire import ChatRequest, Reply, ReplyFunction
 
 __all__ = [
     "REPLIES",
