@@ -24,7 +24,6 @@ from misstep.registry._judges import Judge, find_judge
 from misstep.registry._labels import (
     GOLD_SECTIONS,
     MISSING,
-    NO_ERROR,
     PUBLISHED_GOLD_SECTIONS,
     RECORDED,
     REWARDS,
@@ -49,7 +48,6 @@ __all__ = [
     "CHARACTERS_A_TOKEN",
     "GOLD_SECTIONS",
     "MISSING",
-    "NO_ERROR",
     "NUMBER",
     "PROBLEM",
     "PUBLISHED_GOLD_SECTIONS",

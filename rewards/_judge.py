@@ -16,7 +16,7 @@ from misstep.providers import set_call_purpose
 from misstep.registry import Judge, fill
 from misstep.rewards._reward_model import OutputCallback, Reward, RewardModel
 from misstep.rewards._step_verdicts import StepVerdict, read_step_verdict
-from misstep.scorers import Unread
+from misstep.verdicts import Unread
 
 TOP_LOGPROBS = {"token": 20, "box": 10}
 """Alternatives asked for: 10 for written verdicts as published, all that APIs give for tokens."""

@@ -7,7 +7,7 @@ from inspect_ai.model import ChatCompletionChoice
 
 from misstep.registry import Judge
 from misstep.rewards._verdict_logprobs import MissingProbability, right_probability
-from misstep.scorers import Unread
+from misstep.verdicts import Unread
 
 _VERDICT = re.compile(
     r"\\boxed\s{0,9}\{\s{0,9}(?:\\text(?:bf)?\s{0,9}\{)?\s{0,9}([^{}\\\s]{1,20})\s{0,9}\}"

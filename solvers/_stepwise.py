@@ -6,11 +6,12 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect
 
-from misstep.registry import NO_ERROR, UnknownNameError, find_judge
+from misstep.registry import UnknownNameError, find_judge
 from misstep.rewards import StepVerdict, judge_messages, read_step_verdict
-from misstep.scorers import Unread, unread_output
+from misstep.scorers import unread_output
 from misstep.solvers._asking import ask
 from misstep.solvers._threshold import keep_rewards
+from misstep.verdicts import NO_ERROR, Unread
 
 Order = Literal["sequential", "parallel"]
 ORDERS: tuple[Order, ...] = ("sequential", "parallel")

@@ -9,8 +9,8 @@ from inspect_ai.model import (
 
 from misstep.registry import MisstepError, UnknownNameError, find_judge
 from misstep.rewards import judge_messages, read_step_verdict
-from misstep.scorers import Unread
 from misstep.solvers import CriticOptions, find_critic
+from misstep.verdicts import Unread
 
 
 def reply(text, stop_reason="stop", logprobs=None):
