@@ -25,7 +25,6 @@ from misstep.registry._facts import (
 from misstep.registry._labels import (
     GOLD_SECTIONS,
     MISSING,
-    NO_ERROR,
     PUBLISHED_GOLD_SECTIONS,
     RECORDED,
     REWARDS,
@@ -87,7 +86,6 @@ __all__ = [
     "CHARACTERS_A_TOKEN",
     "GOLD_SECTIONS",
     "MISSING",
-    "NO_ERROR",
     "NUMBER",
     "PROBLEM",
     "PUBLISHED_GOLD_SECTIONS",
