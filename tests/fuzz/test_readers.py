@@ -14,9 +14,9 @@ from misstep.loaders._files import parse_rows
 from misstep.loaders._rows import check_rows
 from misstep.registry import DataError, MisstepError, RegistryError, task_arguments
 from misstep.registry._yaml import read_yaml
+from misstep.runs import read_sweep
 from misstep.scorers import Flagged, Unread, read_sections, read_structured, read_verdict
 from misstep.scorers._answer_equality import compare_plainly
-from misstep.sweeps import read_sweep
 
 PIECES = [
     "\\boxed{",
