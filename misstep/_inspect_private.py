@@ -90,4 +90,4 @@ def set_active_models(model: "Model", config: "GenerateConfig", roles: "dict[str
     from inspect_ai.model._model import init_active_model, init_model_roles
 
     init_active_model(model, config)
-    init_model_roles(roles)
+    init_model_roles({**roles})

@@ -5,29 +5,8 @@ writer evidently meant. Both take time linear in the text, whatever it holds.
 """
 
 import re
-from enum import StrEnum
-from typing import Literal, TypeAlias
 
-Verdict: TypeAlias = int
-"""The index of the first wrong step, or NO_ERROR."""
-
-Reading: TypeAlias = Literal["strict", "lenient"]
-READINGS: tuple[Reading, ...] = ("strict", "lenient")
-
-
-class Unread(StrEnum):
-    """Why a reply gives no verdict. It never matches a label."""
-
-    NO_BOX = "no_box"
-    NOT_AN_INDEX = "not_an_index"
-    NO_CONCLUSION = "no_conclusion"
-    NO_SECTION = "no_section"
-    NOT_STRUCTURED = "not_structured"
-    TRUNCATED = "truncated"
-    REFUSED = "refused"
-    EMPTY = "empty"
-    NOT_RECORDED = "not_recorded"
-    NO_REWARD = "no_reward"
+from misstep.verdicts import Reading, Unread, Verdict
 
 
 def read_verdict(text: str, reading: Reading) -> Verdict | Unread:

@@ -10,7 +10,8 @@ from math import exp
 from inspect_ai.model import ChatCompletionChoice, ContentReasoning
 
 from misstep.registry import MisstepError
-from misstep.scorers._verdicts import Reading, Unread, Verdict, index_in, last_box, read_verdict
+from misstep.scorers._verdicts import index_in, last_box, read_verdict
+from misstep.verdicts import Reading, Unread, Verdict
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from inspect_ai.scorer import SampleScore
 
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
-from misstep.scorers import Unread, first_error_metrics, read_vote, score_votes
+from misstep.scorers import first_error_metrics, read_vote, score_votes
 from misstep.solvers._threshold import first_below
+from misstep.verdicts import Unread
 from tests.evals.conftest import figures
 
 

@@ -15,8 +15,6 @@ from inspect_ai.scorer import CORRECT, INCORRECT, Score
 
 from misstep.registry import MisstepError
 from misstep.scorers import (
-    READINGS,
-    Unread,
     Vote,
     first_error_metrics,
     read_vote,
@@ -25,6 +23,7 @@ from misstep.scorers import (
     vote,
     votes_needed,
 )
+from misstep.verdicts import READINGS, Unread
 
 
 def choice(text, stop_reason="stop", reasoning=None, logprobs=None):
