@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inspect_ai.model import ChatCompletionChoice
 
 from misstep.registry import Judge
-from misstep.rewards._verdict_logprobs import NoProbability, right_probability
+from misstep.rewards._verdict_logprobs import MissingProbability, right_probability
 from misstep.verdicts import Unread
 
 _VERDICT = re.compile(
@@ -23,11 +23,11 @@ class StepVerdict:
     right: bool | Unread
     probability: float | None = None
     """How probable the judge held the step to be right, where the provider gave logprobs."""
-    missing: NoProbability | None = None
+    missing: MissingProbability | None = None
     """Why there is no probability of a verdict that was read."""
 
 
-def read_step(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
+def read_step_verdict(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
     """The verdict in a judge's reply; an unreadable one is never a verdict."""
     text = choice.message.text
     if choice.stop_reason == "content_filter":
@@ -48,7 +48,7 @@ def read_step(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
         right, word = found
     tokens = choice.logprobs.content if choice.logprobs else []
     probability = right_probability(tokens, word, judge.right, judge.wrong)
-    if isinstance(probability, NoProbability):
+    if isinstance(probability, MissingProbability):
         return StepVerdict(right, missing=probability)
     return StepVerdict(right, probability)
 

@@ -18,7 +18,7 @@ from misstep.forge._reply import InjectionReply, UnreadableReplyError, read_repl
 from misstep.loaders._files import parse_rows
 from misstep.registry import DataError, find_judge, parse_yaml
 from misstep.scorers import read_sections, read_structured, read_verdict
-from misstep.rewards._step_verdicts import read_step
+from misstep.rewards import read_step_verdict
 
 resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))
 
@@ -35,7 +35,7 @@ def read(text):
     compare_texts(text, "1")
     choice = ChatCompletionChoice(message=ChatMessageAssistant(content=text))
     for judge in ("single_token", "written", "plain"):
-        read_step(choice, find_judge(judge))
+        read_step_verdict(choice, find_judge(judge))
 
 
 def read_injection(text):
