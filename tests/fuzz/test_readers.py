@@ -13,7 +13,7 @@ from misstep.forge._reply import InjectionReply, UnreadableReplyError, read_repl
 from misstep.loaders._files import parse_rows
 from misstep.loaders._rows import check_rows
 from misstep.registry import DataError, MisstepError, RegistryError, task_arguments
-from misstep.registry._yaml import read_yaml
+from misstep.registry._user_input import read_yaml
 from misstep.scorers import Flagged, read_sections, read_structured, read_verdict
 from misstep.scorers._answer_equality import compare_plainly
 from misstep.sweeps import read_sweep
