@@ -94,7 +94,7 @@ def test_a_structured_reply_is_read_or_refused(text):
 def test_boxes_are_parts_of_the_text(text):
     for box in boxes(text):
         assert box in text
-    assert last_boxed(text) == (boxes(text)[-1] if boxes(text) else None)
+    assert last_boxed(text) == ([*boxes(text)] or [None])[-1]
 
 
 @quick
