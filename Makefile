@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ROOMS := cli evals forge generator loaders providers registry reports rewards scorers shards solvers sweeps workers
+ROOMS := cli evals forge generator loaders providers registry reports rewards runs scorers solvers
 # uv where it is installed, else one of our own from the package index.
 # It trusts the certificates that the machine trusts, as pip does: networks with a proxy of their own need it.
 export UV_SYSTEM_CERTS ?= true
@@ -30,8 +30,8 @@ demo: setup
 test: lint types unit
 
 # The long tests, too (endurance, clusters, ten thousand generated solutions), and what the tests cover.
-test-all: UNIT = --all --cov=misstep --cov=forge --cov=generator --cov=loaders --cov=registry --cov=reports --cov=rewards \
-	--cov=scorers --cov=shards --cov=solvers --cov=sweeps --cov=workers --cov-fail-under=90
+test-all: UNIT = --all --cov=misstep --cov=forge --cov=generator --cov=loaders --cov=registry --cov=reports --cov=rewards --cov=runs \
+	--cov=scorers --cov=solvers --cov-fail-under=90
 test-all: test
 
 # What a wheel build leaves beside the code would hide from Inspect, started from here, that misstep is installed.

@@ -12,7 +12,7 @@ import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
 from misstep.registry import MisstepError
-from misstep.sweeps import Sweep, advance, ray_cluster, runs_of
+from misstep.runs import Sweep, advance, ray_cluster, runs_of
 from tests.support.openai_server import OpenAIServer, short
 
 ray = pytest.importorskip("ray", reason="the extra `cluster` is not installed")

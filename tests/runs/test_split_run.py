@@ -11,8 +11,7 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 from misstep.registry import DataError, MisstepError
-from misstep.shards import EvalCommand, Job, SplitRun, local_processes, run_shard
-from misstep.workers import Workers
+from misstep.runs import EvalCommand, Job, SplitRun, Workers, local_processes, run_shard
 from tests.support.openai_server import OpenAIServer, short
 
 EVAL = "misstep/processbench.sample"
