@@ -22,7 +22,7 @@ from misstep.forge import (
     source_rows,
 )
 from misstep.registry import MisstepError, printable
-from misstep.workers import keep_what_is_loaded
+from misstep.runs import keep_what_is_loaded
 
 _SHARE = click.FloatRange(0, 1)
 

@@ -28,7 +28,7 @@ class Workers:
             self._control, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
             with theirs:
                 self._nursery = subprocess.Popen(
-                    [sys.executable, "-m", "misstep.workers"],
+                    [sys.executable, "-m", "misstep.runs"],
                     stdin=theirs.fileno(),
                     stdout=self._output,
                     stderr=subprocess.STDOUT,
@@ -89,7 +89,7 @@ class Workers:
 
 def _run_alone(arguments: Sequence[str], env: Mapping[str, str], output: IO[bytes]) -> int:
     with subprocess.Popen(  # noqa: S603 (a module of ours)
-        [sys.executable, "-m", "misstep.workers", *arguments],
+        [sys.executable, "-m", "misstep.runs", *arguments],
         env={**os.environ, **env},
         # Nothing is written; the worker ends when it closes.
         stdin=subprocess.PIPE,

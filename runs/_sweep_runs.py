@@ -9,8 +9,8 @@ from itertools import product
 from typing import Any
 
 from misstep.registry import DataError
-from misstep.shards import EvalCommand, Job, SplitRun
-from misstep.sweeps._file import Sweep, SweepEval, SweepModel
+from misstep.runs import EvalCommand, Job, SplitRun
+from misstep.runs._sweep_file import Sweep, SweepEval, SweepModel
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ import sys
 import threading
 from importlib.metadata import entry_points
 
-from misstep.workers._garbage import collect_rarely, keep_what_is_loaded
-from misstep.workers._nursery import forked
-from misstep.workers._spared import spare_work
+from misstep.runs._garbage import collect_rarely, keep_what_is_loaded
+from misstep.runs._nursery import forked
+from misstep.runs._spared import spare_work
 
 _USED_BY_MOST = ("misstep.registry.entry_point", "acp", "openai")
 """What Inspect loads at the start of a run: evals, a protocol for agents, the client of models."""

@@ -15,7 +15,7 @@ from inspect_ai.log import (
 )
 from inspect_ai.scorer import Score
 
-from misstep.shards import Archive
+from misstep.runs import Archive
 
 
 class Unseekable(BytesIO):
@@ -77,7 +77,7 @@ def test_what_was_taken_before_is_not_read_again(tmp_path, monkeypatch):
     part = written(tmp_path / "1.eval", a=0, b=1)
     with Archive() as archive:
         assert archive.take(part) == ["samples/a_epoch_1.json", "samples/b_epoch_1.json"]
-        monkeypatch.setattr("misstep.shards._archive._packed", None)
+        monkeypatch.setattr("misstep.runs._archive._packed", None)
         log, given = joined(archive, [part], tmp_path / "joined.eval")
     assert values_of(log) == {"a": 0, "b": 1}
     assert len(given) == 2

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from misstep.shards._split_run import SplitRun, State
-from misstep.workers import Workers
+from misstep.runs import Workers
+from misstep.runs._split_run import SplitRun, State
 
 
 def run_shard(

@@ -1,4 +1,4 @@
-from misstep.sweeps import Sweep, runs_of
+from misstep.runs import Sweep, runs_of
 
 
 def sweep(**settings):

@@ -2,7 +2,7 @@ import pytest
 from inspect_ai._util.config import parse_cli_args
 
 from misstep.registry import MisstepError
-from misstep.shards import EvalCommand, Shard
+from misstep.runs import EvalCommand, Shard
 
 
 def test_a_shard_runs_the_same_eval_on_its_own_samples():

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from misstep.registry import MisstepError
-from misstep.shards import Executor, Job, run_shard
-from misstep.workers import Workers
+from misstep.runs import Executor, Job, Workers, run_shard
 
 _RETRIES = 3
 """How often a shard whose node died is run again; it goes on from what its log holds."""

@@ -1,7 +1,7 @@
 import pytest
 
 from misstep.registry import DataError
-from misstep.sweeps import read_sweep
+from misstep.runs import read_sweep
 
 GOOD = """
 log_dir: logs/critics

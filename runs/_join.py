@@ -17,8 +17,8 @@ from inspect_ai.model import ModelUsage
 from shortuuid import uuid
 
 from misstep.registry import MisstepError
-from misstep.shards._archive import Archive
-from misstep.shards._split import Shard
+from misstep.runs._archive import Archive
+from misstep.runs._split import Shard
 
 
 def join_logs(

@@ -2,8 +2,7 @@ import pytest
 from inspect_ai import eval as run_task
 from inspect_ai.log import read_eval_log
 
-from misstep.shards import SplitRun
-from misstep.sweeps import Sweep, advance, progress, runs_of
+from misstep.runs import SplitRun, Sweep, advance, progress, runs_of
 
 
 @pytest.fixture

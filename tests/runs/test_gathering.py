@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from inspect_ai import eval as run_task
 
-from misstep.shards import Archive, EvalCommand, SplitRun, gathering
+from misstep.runs import Archive, EvalCommand, SplitRun, gathering
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """A run of two shards, of which the first is there, and what takes place every moment."""
-    monkeypatch.setattr("misstep.shards._gathering._SECONDS", 0.01)
+    monkeypatch.setattr("misstep.runs._gathering._SECONDS", 0.01)
     command = EvalCommand.parse("misstep/processbench.sample", ["critic=no_error"], "8", [])
     split_run = SplitRun.create(command, 2, str(tmp_path))
     finish(split_run, 0)

@@ -6,8 +6,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from misstep.shards._run_shard import run_shard
-from misstep.workers import Workers
+from misstep.runs import Workers
+from misstep.runs._run_shard import run_shard
 
 
 @dataclass(frozen=True)

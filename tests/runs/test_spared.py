@@ -11,8 +11,8 @@ from inspect_ai.agent._acp import transport
 from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
 from inspect_ai.model import get_model_info
 
-from misstep.workers import Workers
-from misstep.workers._spared import spare_work
+from misstep.runs import Workers
+from misstep.runs._spared import spare_work
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from misstep._inspect_private import load_tasks
 from misstep.registry import MisstepError, task_arguments
-from misstep.shards._split import Shard
+from misstep.runs._split import Shard
 
 _PLACES = {
     "--sample-id": "run it in one process",

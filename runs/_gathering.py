@@ -9,8 +9,8 @@ from zipfile import BadZipFile
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from misstep.shards._archive import Archive
-from misstep.shards._split_run import SplitRun
+from misstep.runs._archive import Archive
+from misstep.runs._split_run import SplitRun
 
 _SECONDS = 3
 """Between one look at the logs and the next."""

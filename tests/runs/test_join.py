@@ -4,7 +4,7 @@ from inspect_ai.log import read_eval_log, write_eval_log
 from inspect_ai.model import get_model
 
 from misstep.registry import MisstepError
-from misstep.shards import Archive, join_logs, split
+from misstep.runs import Archive, join_logs, split
 from tests.support.openai_server import OpenAIServer, critic
 
 SAMPLES = 24

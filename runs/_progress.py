@@ -8,8 +8,8 @@ import fsspec
 from inspect_ai.log import read_eval_log
 
 from misstep.registry import DataError
-from misstep.shards import Executor, SplitRun
-from misstep.sweeps._runs import Run
+from misstep.runs import Executor, SplitRun
+from misstep.runs._sweep_runs import Run
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from inspect_ai.log import read_eval_log
 
-from misstep.workers import Workers
+from misstep.runs import Workers
 
 WAITING = """
 import os
@@ -144,7 +144,7 @@ def test_where_workers_cannot_be_had_the_reason_is_told(tmp_path, monkeypatch):
 
 @forks
 def test_a_run_that_goes_on_is_stopped_when_the_parent_is_killed(waiting, tmp_path):
-    program = f"from misstep.workers import Workers; Workers().run({waiting!r}, {{}})"
+    program = f"from misstep.runs import Workers; Workers().run({waiting!r}, {{}})"
     with subprocess.Popen([sys.executable, "-c", program]) as parent:
         assert eventually((tmp_path / "pid").exists)
         [nursery] = children(parent.pid)
@@ -158,7 +158,7 @@ def test_a_run_that_goes_on_is_stopped_when_the_parent_is_killed(waiting, tmp_pa
 def test_a_key_pressed_to_stop_reaches_the_run_and_its_end_is_told(waiting, tmp_path):
     program = (
         "import os, signal\n"
-        "from misstep.workers import Workers\n"
+        "from misstep.runs import Workers\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         f"with Workers() as workers: print(workers.run({waiting!r}, {{}})[0])"
     )
@@ -173,7 +173,7 @@ def test_a_key_pressed_to_stop_reaches_the_run_and_its_end_is_told(waiting, tmp_
 
 
 def test_without_forking_each_loads_inspect_itself(waiting, tmp_path, monkeypatch):
-    monkeypatch.setattr("misstep.workers._workers._FORKS", False)
+    monkeypatch.setattr("misstep.runs._workers._FORKS", False)
     with Workers() as workers:
         assert workers.run(waiting, {"MISSTEP_TOLD": "yes"})[0] == 0
         assert (tmp_path / "told").read_text() == "yes"
@@ -183,6 +183,6 @@ def test_without_forking_each_loads_inspect_itself(waiting, tmp_path, monkeypatc
 
 
 def test_starting_them_loads_nothing_here():
-    program = "import misstep.workers, sys; print('inspect_ai' in sys.modules)"
+    program = "import misstep.runs, sys; print('inspect_ai' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert said.stdout.strip() == "False"

@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from shortuuid import uuid
 
 from misstep.registry import DataError, MisstepError
-from misstep.shards._archive import Archive
-from misstep.shards._command import EvalCommand, retry_arguments
-from misstep.shards._join import join_logs
-from misstep.shards._split import Shard, split
+from misstep.runs._archive import Archive
+from misstep.runs._command import EvalCommand, retry_arguments
+from misstep.runs._join import join_logs
+from misstep.runs._split import Shard, split
 
 _PLAN = "split.json"
 _KEY = re.compile(r"""(api[_-]?key|authorization)[\\"']*\s*[=:]""", re.IGNORECASE)

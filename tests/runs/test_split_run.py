@@ -11,8 +11,7 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 from misstep.registry import DataError, MisstepError
-from misstep.shards import EvalCommand, Job, SplitRun, local_processes, run_shard
-from misstep.workers import Workers
+from misstep.runs import EvalCommand, Job, SplitRun, Workers, local_processes, run_shard
 from tests.support.openai_server import OpenAIServer, short
 
 EVAL = "misstep/processbench.sample"
@@ -67,7 +66,6 @@ def key(monkeypatch):
     monkeypatch.setenv("LOCAL_API_KEY", "x")
 
 
-@pytest.mark.long
 def test_a_run_whose_parent_is_killed_goes_on_where_it_was(tmp_path, slow_server):
     server = slow_server
     slowly = ("--max-connections", "1", "--log-buffer", "1")

@@ -1,6 +1,6 @@
 import pytest
 
-from misstep.shards import Shard, split
+from misstep.runs import Shard, split
 
 
 @pytest.mark.parametrize(("start", "stop", "count"), [(0, 64, 3), (5, 6, 4), (10, 17, 7)])
