@@ -24,7 +24,7 @@ from misstep.forge import (
     source_rows,
 )
 from misstep.registry import MisstepError
-from misstep.workers import keep_what_is_loaded
+from misstep.runs import keep_what_is_loaded
 
 _PROGRESS_LINES = 20
 """How many lines of progress are printed if the output is not a terminal."""

@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from misstep.registry import printable
 
 if TYPE_CHECKING:
-    from misstep.sweeps import Progress, Run
+    from misstep.runs import Progress, Run
 
 
 @click.group()
@@ -27,7 +27,7 @@ _FILE = click.argument("file", type=click.Path(dir_okay=False))
 @_FILE
 def plan(file: str) -> None:
     """Print the runs that FILE asks for: samples, calls, tokens and price. Nothing is run."""
-    from misstep.sweeps import read_sweep, runs_of
+    from misstep.runs import read_sweep, runs_of
 
     columns = (Column(name, overflow="fold") for name in ("run", "model"))
     numbers = (Column(name, justify="right") for name in ("samples", "calls", "tokens", "price"))
@@ -65,7 +65,7 @@ def _expected(run: "Run") -> tuple[str, str, str, str]:
 @_FILE
 def status(file: str) -> None:
     """Print how far each run of FILE has come."""
-    from misstep.sweeps import progress, read_sweep, runs_of
+    from misstep.runs import progress, read_sweep, runs_of
 
     states = [progress(run) for run in runs_of(read_sweep(file))]
     Console().print(_table(states))
@@ -80,8 +80,7 @@ def status(file: str) -> None:
 @click.option("--address", help="An existing Ray cluster's address, or `auto`.")
 def run(file: str, processes: int, on_ray: bool, address: str | None) -> None:
     """Run what is missing or failed of FILE's runs."""
-    from misstep.shards import local_processes
-    from misstep.sweeps import advance, ray_cluster, read_sweep, runs_of
+    from misstep.runs import advance, local_processes, ray_cluster, read_sweep, runs_of
 
     described = read_sweep(file)
     if on_ray or address is not None:

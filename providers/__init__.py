@@ -8,19 +8,19 @@ Imported at every start of Inspect, so what an embedded model needs is imported 
 
 from inspect_ai.model import ModelAPI, modelapi
 
-from misstep.providers._asked import asking_for
+from misstep.providers._asked import set_call_purpose
 from misstep.providers._imported import ImportedAPI
 from misstep.providers._replay import ReplayAPI
-from misstep.providers._step_scores import ScoresSteps, scores_question
+from misstep.providers._step_scores import ScoresSteps, scoring_messages
 
 __all__ = [
     "ScoresSteps",
-    "asking_for",
     "embedded",
     "imported",
     "lean",
     "replay",
-    "scores_question",
+    "scoring_messages",
+    "set_call_purpose",
 ]
 
 

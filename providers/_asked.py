@@ -27,7 +27,9 @@ _ASKED: ContextVar[Asked] = ContextVar("asked", default=_FIRST)
 
 
 @contextmanager
-def asking_for(vote: int = 0, step: int | None = None, rewards: bool = False) -> Iterator[None]:
+def set_call_purpose(
+    vote: int = 0, step: int | None = None, rewards: bool = False
+) -> Iterator[None]:
     """Say what the calls inside the `with` ask for.
 
     Args:

@@ -32,7 +32,7 @@ class ScoresSteps(Protocol):
         ...
 
 
-def scores_question(problem: str, steps: Sequence[str]) -> list[ChatMessage]:
+def scoring_messages(problem: str, steps: Sequence[str]) -> list[ChatMessage]:
     """What a model that scores steps is asked."""
     return [
         ChatMessageUser(content=problem),

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from math import nan
 from typing import TYPE_CHECKING
 
-from misstep.registry import NO_ERROR
 from misstep.reports._frames import (
     Row,
     finding,
@@ -18,6 +17,7 @@ from misstep.reports._runs import Run
 from misstep.reports._samples import ON_CORRECT, ON_ERRORS
 from misstep.reports._scored_samples import FACETS, Sample, Scored
 from misstep.scorers import Estimate, f1_draws, from_draws, harmonic_mean, share
+from misstep.verdicts import NO_ERROR
 
 if TYPE_CHECKING:
     import pandas

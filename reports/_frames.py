@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from misstep.registry import NO_ERROR, MisstepError, price_of
+from misstep.registry import MisstepError, price_of
 from misstep.reports._runs import Run
 from misstep.reports._samples import Finding, finding_of
 from misstep.reports._scored_samples import FACETS, Sample, Scored
-from misstep.scorers import Unread
+from misstep.verdicts import NO_ERROR, Unread
 
 if TYPE_CHECKING:
     import pandas

@@ -5,13 +5,13 @@ from dataclasses import asdict
 from math import nan
 from typing import TYPE_CHECKING
 
-from misstep.registry import NO_ERROR
 from misstep.reports._breakdowns import pairs_of
 from misstep.reports._frames import Row, frame, labels_of
 from misstep.reports._recovery import By, recovery_rates
 from misstep.reports._runs import Run
 from misstep.reports._threshold_curve import RewardRow, ThresholdCurve, calibration_error
 from misstep.scorers import share
+from misstep.verdicts import NO_ERROR
 
 if TYPE_CHECKING:
     import pandas

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from inspect_ai.log import EvalLog, EvalSampleSummary, read_eval_log_sample_summaries
 from inspect_ai.scorer import Score
 
-from misstep.registry import NO_ERROR
+from misstep.verdicts import NO_ERROR
 
 SCORER = "first_error"
 

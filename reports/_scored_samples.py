@@ -15,7 +15,7 @@ from inspect_ai.scorer import Score, ScoreReducer, value_to_float
 from inspect_ai.util import registry_create
 
 from misstep.registry import MisstepError
-from misstep.scorers import Unread
+from misstep.verdicts import Unread
 
 FACETS = (
     "subset",

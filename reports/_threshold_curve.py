@@ -6,8 +6,8 @@ from functools import cached_property
 from math import inf, nan
 from typing import TYPE_CHECKING, TypeAlias
 
-from misstep.registry import NO_ERROR
 from misstep.scorers import Estimate, f1_draws, from_draws, harmonic_mean, share
+from misstep.verdicts import NO_ERROR
 
 if TYPE_CHECKING:
     import numpy as np

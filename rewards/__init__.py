@@ -3,28 +3,28 @@
 from inspect_ai.model import ModelAPI, modelapi
 
 from misstep.rewards._aggregation import AGGREGATIONS, Aggregation, aggregate
-from misstep.rewards._find import ROLE, reward_model
-from misstep.rewards._judge import conversation
-from misstep.rewards._reward_model import THRESHOLD, Reward, RewardModel, Spent
-from misstep.rewards._step_verdicts import StepVerdict, read_step
-from misstep.rewards._verdict_logprobs import NoProbability, right_probability
+from misstep.rewards._find import ROLE, find_reward_model
+from misstep.rewards._judge import judge_messages
+from misstep.rewards._reward_model import THRESHOLD, OutputCallback, Reward, RewardModel
+from misstep.rewards._step_verdicts import StepVerdict, read_step_verdict
+from misstep.rewards._verdict_logprobs import MissingProbability, right_probability
 
 __all__ = [
     "AGGREGATIONS",
     "ROLE",
     "THRESHOLD",
     "Aggregation",
-    "NoProbability",
+    "MissingProbability",
+    "OutputCallback",
     "Reward",
     "RewardModel",
-    "Spent",
     "StepVerdict",
     "aggregate",
-    "conversation",
+    "find_reward_model",
+    "judge_messages",
     "local_prm",
     "prm",
-    "read_step",
-    "reward_model",
+    "read_step_verdict",
     "right_probability",
 ]
 

@@ -5,13 +5,15 @@ from inspect_ai.model import GenerateConfig, get_model
 from misstep.providers import ScoresSteps
 from misstep.registry import find_judge
 from misstep.rewards._judge import JudgeRewards
-from misstep.rewards._reward_model import RewardModel, Spent
+from misstep.rewards._reward_model import OutputCallback, RewardModel
 from misstep.rewards._step_scores import StepScores
 
 ROLE = "reward"
 
 
-def reward_model(style: str, required: bool = False, spent: Spent | None = None) -> RewardModel:
+def find_reward_model(
+    style: str, required: bool = False, on_output: OutputCallback | None = None
+) -> RewardModel:
     """The model that gives rewards in the running eval.
 
     A model that scores steps (`prm/…`, `local_prm/…`, `replay/…` with recorded scores) is asked for
@@ -20,12 +22,12 @@ def reward_model(style: str, required: bool = False, spent: Spent | None = None)
     Args:
         style: How a judge is asked: a name in `registry/judges.yaml`.
         required: Whether the role must be given; otherwise the model under test is its own judge.
-        spent: Told of every output.
+        on_output: Told of every output.
     """
     judge = find_judge(style)
     settings = GenerateConfig(temperature=judge.temperature, max_tokens=judge.max_tokens)
     # What the user gives with the role, `reward={model: x, temperature: 0}`, goes before these.
     model = get_model(role=ROLE, required=required, config=settings)
     if isinstance(model.api, ScoresSteps) and model.api.scores_steps:
-        return StepScores(model, spent)
-    return JudgeRewards(model, judge, spent)
+        return StepScores(model, on_output)
+    return JudgeRewards(model, judge, on_output)

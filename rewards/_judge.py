@@ -12,11 +12,11 @@ from inspect_ai.model import (
 )
 from inspect_ai.util import collect
 
-from misstep.providers import asking_for
+from misstep.providers import set_call_purpose
 from misstep.registry import Judge, fill
-from misstep.rewards._reward_model import Reward, RewardModel, Spent
-from misstep.rewards._step_verdicts import StepVerdict, read_step
-from misstep.scorers import Unread
+from misstep.rewards._reward_model import OutputCallback, Reward, RewardModel
+from misstep.rewards._step_verdicts import StepVerdict, read_step_verdict
+from misstep.verdicts import Unread
 
 TOP_LOGPROBS = {"token": 20, "box": 10}
 """Alternatives asked for: 10 for written verdicts as published, all that APIs give for tokens."""
@@ -28,34 +28,36 @@ class JudgeRewards(RewardModel):
     Args:
         model: The judge.
         judge: How it is asked.
-        spent: Told of every output.
+        on_output: Told of every output.
     """
 
-    def __init__(self, model: Model, judge: Judge, spent: Spent | None = None) -> None:
-        super().__init__(spent)
+    def __init__(self, model: Model, judge: Judge, on_output: OutputCallback | None = None) -> None:
+        super().__init__(on_output)
         self._model = model
         self._judge = judge
 
-    async def of_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
+    async def score_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
         """The rewards of all steps, asked for at once."""
         ends = range(1, len(steps) + 1)
-        return await collect(*(self.of_last_step(problem, steps[:end]) for end in ends))
+        return await collect(*(self.score_last_step(problem, steps[:end]) for end in ends))
 
-    async def of_last_step(self, problem: str, steps: Sequence[str]) -> Reward:
+    async def score_last_step(self, problem: str, steps: Sequence[str]) -> Reward:
         """The reward of the last of some steps."""
         step = len(steps) - 1
-        with asking_for(step=step):
+        with set_call_purpose(step=step):
             output = await self._model.generate(
-                conversation(self._judge, problem, steps, step),
+                judge_messages(self._judge, problem, steps, step),
                 config=GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS[self._judge.reply]),
             )
         self._spent(output)
         if not output.choices:
             return Reward(None, "the judge answered without any choice")
-        return _reward(read_step(output.choices[0], self._judge))
+        return _reward(read_step_verdict(output.choices[0], self._judge))
 
 
-def conversation(judge: Judge, problem: str, steps: Sequence[str], step: int) -> list[ChatMessage]:
+def judge_messages(
+    judge: Judge, problem: str, steps: Sequence[str], step: int
+) -> list[ChatMessage]:
     """What a judge is asked about a step."""
     messages: list[ChatMessage] = []
     if judge.system:

@@ -9,7 +9,7 @@ from inspect_ai.util import collect
 
 from misstep.rewards._failures import failure_of
 
-Spent = Callable[[ModelOutput], None]
+OutputCallback = Callable[[ModelOutput], None]
 """Told of every output, so that its cost can be counted."""
 
 
@@ -28,8 +28,8 @@ class Reward:
 class RewardModel(ABC):
     """Rewards for the steps of a solution."""
 
-    def __init__(self, spent: Spent | None = None) -> None:
-        self._spent = spent or (lambda output: None)
+    def __init__(self, on_output: OutputCallback | None = None) -> None:
+        self._spent = on_output or (lambda output: None)
 
     @property
     def threshold(self) -> float:
@@ -37,14 +37,14 @@ class RewardModel(ABC):
         return THRESHOLD
 
     @abstractmethod
-    async def of_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
+    async def score_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
         """The rewards of all steps of a solution, as many as there are steps."""
 
     @abstractmethod
-    async def of_last_step(self, problem: str, steps: Sequence[str]) -> Reward:
+    async def score_last_step(self, problem: str, steps: Sequence[str]) -> Reward:
         """The reward of the last of some steps."""
 
-    async def of_candidates(
+    async def score_candidates(
         self, problem: str, previous: Sequence[str], candidates: Sequence[str]
     ) -> list[Reward]:
         """The rewards of candidates for the next step, all asked for at once.
@@ -54,13 +54,13 @@ class RewardModel(ABC):
 
         async def of(candidate: str) -> Reward:
             try:
-                return await self.of_last_step(problem, [*previous, candidate])
+                return await self.score_last_step(problem, [*previous, candidate])
             except Exception as error:
                 return Reward(None, failure_of(error))
 
         return await collect(*(of(candidate) for candidate in candidates))
 
-    async def of_solutions(
+    async def score_solutions(
         self, problem: str, solutions: Sequence[Sequence[str]]
     ) -> list[list[Reward]]:
         """The rewards of all steps of several solutions, all asked for at once.
@@ -70,7 +70,7 @@ class RewardModel(ABC):
 
         async def of(steps: Sequence[str]) -> list[Reward]:
             try:
-                return await self.of_steps(problem, steps)
+                return await self.score_steps(problem, steps)
             except Exception as error:
                 return [Reward(None, failure_of(error))] * len(steps)
 

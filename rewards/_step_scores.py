@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from inspect_ai.model import Model
 
-from misstep.providers import asking_for, scores_question
+from misstep.providers import scoring_messages, set_call_purpose
 from misstep.registry import MISSING, REWARDS, Prm
-from misstep.rewards._reward_model import THRESHOLD, Reward, RewardModel, Spent
+from misstep.rewards._reward_model import THRESHOLD, OutputCallback, Reward, RewardModel
 
 
 class StepScores(RewardModel):
@@ -14,11 +14,11 @@ class StepScores(RewardModel):
 
     Args:
         model: A model that scores steps.
-        spent: Told of every output.
+        on_output: Told of every output.
     """
 
-    def __init__(self, model: Model, spent: Spent | None = None) -> None:
-        super().__init__(spent)
+    def __init__(self, model: Model, on_output: OutputCallback | None = None) -> None:
+        super().__init__(on_output)
         self._model = model
 
     @property
@@ -27,10 +27,10 @@ class StepScores(RewardModel):
         prm = getattr(self._model.api, "prm", None)
         return prm.threshold if isinstance(prm, Prm) else THRESHOLD
 
-    async def of_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
+    async def score_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
         """The rewards of all steps, by one request."""
-        with asking_for(rewards=True):
-            output = await self._model.generate(scores_question(problem, steps))
+        with set_call_purpose(rewards=True):
+            output = await self._model.generate(scoring_messages(problem, steps))
         self._spent(output)
         metadata = output.metadata or {}
         missing = metadata.get(MISSING)
@@ -39,6 +39,6 @@ class StepScores(RewardModel):
             return [Reward(None, missing or "the model gave no rewards")] * len(steps)
         return [Reward(value, missing if value is None else None) for value in rewards]
 
-    async def of_last_step(self, problem: str, steps: Sequence[str]) -> Reward:
+    async def score_last_step(self, problem: str, steps: Sequence[str]) -> Reward:
         """The reward of the last of some steps."""
-        return (await self.of_steps(problem, steps))[-1]
+        return (await self.score_steps(problem, steps))[-1]

@@ -1,19 +1,13 @@
 """Reading a judge's verdict on one step."""
 
-import re
 from dataclasses import dataclass
 
 from inspect_ai.model import ChatCompletionChoice
 
+from misstep.boxes import boxed_words
 from misstep.registry import Judge
-from misstep.rewards._verdict_logprobs import NoProbability, right_probability
-from misstep.scorers import Unread
-
-_VERDICT = re.compile(
-    r"\\boxed\s{0,9}\{\s{0,9}(?:\\text(?:bf)?\s{0,9}\{)?\s{0,9}([^{}\\\s]{1,20})\s{0,9}\}"
-    r"|\[(right|wrong)\]",
-    re.IGNORECASE,
-)
+from misstep.rewards._verdict_logprobs import MissingProbability, right_probability
+from misstep.verdicts import Unread
 
 
 @dataclass(frozen=True)
@@ -23,11 +17,11 @@ class StepVerdict:
     right: bool | Unread
     probability: float | None = None
     """How probable the judge held the step to be right, where the provider gave logprobs."""
-    missing: NoProbability | None = None
+    missing: MissingProbability | None = None
     """Why there is no probability of a verdict that was read."""
 
 
-def read_step(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
+def read_step_verdict(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
     """The verdict in a judge's reply; an unreadable one is never a verdict."""
     text = choice.message.text
     if choice.stop_reason == "content_filter":
@@ -48,7 +42,7 @@ def read_step(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
         right, word = found
     tokens = choice.logprobs.content if choice.logprobs else []
     probability = right_probability(tokens, word, judge.right, judge.wrong)
-    if isinstance(probability, NoProbability):
+    if isinstance(probability, MissingProbability):
         return StepVerdict(right, missing=probability)
     return StepVerdict(right, probability)
 
@@ -56,8 +50,7 @@ def read_step(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
 def _last_verdict(text: str, judge: Judge) -> tuple[bool, str] | None:
     """Whether the last verdict in a text is a right one, and its word; None where there is none."""
     found: tuple[bool, str] | None = None
-    for match in _VERDICT.finditer(text):
-        word = match[1] or match[2]
+    for word in boxed_words(text, bracketed=("right", "wrong")):
         plain = word.rstrip(".,!").lower()
         if plain in judge.right or plain in judge.wrong:
             found = plain in judge.right, word

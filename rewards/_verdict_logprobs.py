@@ -9,7 +9,7 @@ from inspect_ai.model import Logprob
 Words = Sequence[str]
 
 
-class NoProbability(StrEnum):
+class MissingProbability(StrEnum):
     """Why there is none."""
 
     NO_LOGPROBS = "the model gave no logprobs; take a provider that gives them"
@@ -21,7 +21,7 @@ class NoProbability(StrEnum):
 
 def right_probability(
     tokens: Sequence[Logprob], verdict: str, right: Words, wrong: Words
-) -> float | NoProbability:
+) -> float | MissingProbability:
     """P(right) / (P(right) + P(wrong)) at the token where the verdict begins.
 
     A word may be several tokens: what counts is which word a token begins. Where only one of the
@@ -34,16 +34,16 @@ def right_probability(
         wrong: The words for a wrong step.
     """
     if not tokens:
-        return NoProbability.NO_LOGPROBS
+        return MissingProbability.NO_LOGPROBS
     token = _token_of(tokens, verdict)
     if token is None:
-        return NoProbability.NO_TOKEN
+        return MissingProbability.NO_TOKEN
     options = {token.token: token.logprob}
     options |= {option.token: option.logprob for option in token.top_logprobs or []}
     if any(isnan(logprob) for logprob in options.values()):
-        return NoProbability.NOT_A_NUMBER
+        return MissingProbability.NOT_A_NUMBER
     if len(options) < 2:
-        return NoProbability.NO_ALTERNATIVES
+        return MissingProbability.NO_ALTERNATIVES
     sides = {word: _side(word, right, wrong) for word in options}
     seen, least = set(sides.values()), exp(min(options.values()))
     chances = {word: exp(logprob) for word, logprob in options.items()}
@@ -52,7 +52,7 @@ def right_probability(
         for side in (True, False)
     )
     if not {True, False} & seen or p_right + p_wrong == 0:
-        return NoProbability.NO_WORD
+        return MissingProbability.NO_WORD
     return p_right / (p_right + p_wrong)
 
 

@@ -6,7 +6,7 @@ from inspect_ai.dataset import Sample
 from inspect_ai.model import ContentReasoning, GenerateConfig, get_model
 from inspect_ai.solver import solver
 
-from misstep.providers import asking_for
+from misstep.providers import set_call_purpose
 from misstep.registry import ModelError
 
 
@@ -37,7 +37,7 @@ def replay(tmp_path):
                 outputs = []
                 for call in calls or [{}]:
                     config = GenerateConfig(num_choices=call.get("n"))
-                    with asking_for(call.get("vote", 0), call.get("step")):
+                    with set_call_purpose(call.get("vote", 0), call.get("step")):
                         output = await get_model().generate("?", config=config)
                     outputs.append(output)
                 state.store.set("outputs", outputs)
