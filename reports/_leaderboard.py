@@ -7,7 +7,7 @@ from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from misstep.registry import PublishedResult as Result
-from misstep.registry import Table, published
+from misstep.registry import PublishedTable, published
 from misstep.reports._frames import Row, frame, labels_of
 from misstep.reports._runs import Run
 
@@ -149,7 +149,7 @@ def _values(result: Result, subset: str, subsets: Sequence[str]) -> dict[str, fl
 
 
 def _published_row(
-    table: Table,
+    table: PublishedTable,
     model: str,
     protocol: str,
     values: dict[str, float | None],

@@ -1,6 +1,5 @@
 """Ask a judge about one step, and read its verdict and the probability of the verdict."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,14 +14,9 @@ from inspect_ai.model import (
     Logprob,
 )
 
+from misstep.boxes import boxed_words
 from misstep.registry import Judge, fill
 from misstep.verdicts import Unread
-
-_VERDICT = re.compile(
-    r"\\boxed\s{0,9}\{\s{0,9}(?:\\text(?:bf)?\s{0,9}\{)?\s{0,9}([^{}\\\s]{1,20})\s{0,9}\}"
-    r"|\[(right|wrong)\]",
-    re.IGNORECASE,
-)
 
 
 class MissingProbability(StrEnum):
@@ -93,8 +87,7 @@ def read_step_verdict(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict
 def _last_verdict(text: str, judge: Judge) -> tuple[bool, str] | None:
     """Return whether the last verdict in a text is "right", and its word. None: no verdict."""
     last: tuple[bool, str] | None = None
-    for match in _VERDICT.finditer(text):
-        word = match[1] or match[2]
+    for word in boxed_words(text, bracketed=("right", "wrong")):
         plain = word.rstrip(".,!").lower()
         if plain in judge.right or plain in judge.wrong:
             last = plain in judge.right, word

@@ -96,7 +96,9 @@ def test_an_incomplete_file_is_an_error_when_it_is_loaded(installed, tmp_path):
     path = tmp_path / "model.gguf"
     path.write_bytes(GGUF + bytes(64))
     model = get_model(f"embedded/{path}", memoize=False)
-    with pytest.raises(ModelError, match=r"cannot load .*model\.gguf\. Either the file is incomplete"):
+    with pytest.raises(
+        ModelError, match=r"cannot load .*model\.gguf\. Either the file is incomplete"
+    ):
         asyncio.run(model.generate("x"))
 
 
