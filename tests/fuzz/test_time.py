@@ -11,7 +11,7 @@ import resource
 
 import yaml
 from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant
-from misstep.boxes import boxes
+from misstep.boxes import boxes, last_boxed
 from misstep.scorers import compare_texts
 from misstep.forge import split_steps
 from misstep.forge._reply import InjectionReply, UnreadableReplyError, read_reply
@@ -29,7 +29,8 @@ def read(text):
     for reading in ("strict", "published"):
         read_sections(text, reading)
     read_structured(text)
-    boxes(text)
+    list(boxes(text, longest=1000))
+    last_boxed(text)
     split_steps(text)
     compare_texts(text, "1")
     choice = ChatCompletionChoice(message=ChatMessageAssistant(content=text))
@@ -59,6 +60,7 @@ def read_file(text):
 for piece in {pieces!r}:
     text = piece * (1_000_000 // len(piece)) + "x"
     read(text)
+    read(text + "}" * text.count("{"))
     for start in ("", "```", '{"error_step": '):
         read_injection(start + text)
     read_file(text)
