@@ -121,7 +121,7 @@ def validate_rows(
 
     Args:
         raw: The rows.
-        read: Makes a row from its number and its content, or raises pydantic's ValidationError.
+        read: Makes a row from its number and its content, or raises ValueError or TypeError.
         problems: Yields further problems of a row: the field and what is wrong with it.
     """
     rows: list[R] = []
@@ -134,11 +134,10 @@ def validate_rows(
         kind = row_kind(content)
         try:
             row = read(number, content)
-        except ValidationError as problem:
+        except (ValueError, TypeError) as problem:
             name = content.get("id")
             name = None if name is None else str(name)
-            errors = problem.errors(include_url=False)
-            bad += [BadRow(number, name, *explain(error), kind) for error in errors]
+            bad += [BadRow(number, name, *error, kind) for error in _explain(problem)]
             continue
         found = list(problems(row))
         if seen.setdefault(row.id, number) != number:
@@ -211,7 +210,7 @@ def validate_row(content: object, model: type[M], where: str) -> M:
     try:
         return model.model_validate(content)
     except ValidationError as problem:
-        field, text = explain(problem.errors(include_url=False)[0])
+        field, text = _explain(problem)[0]
         raise DataError(f"{where}: {field}: {text}") from None
 
 
@@ -219,8 +218,14 @@ def _not_an_object(content: object) -> str:
     return f"a {type(content).__name__}, not an object"
 
 
-def explain(error: Any) -> tuple[str, str]:  # noqa: ANN401
-    """Return the field and the problem from one of pydantic's errors."""
+def _explain(problem: Exception) -> list[tuple[str, str]]:
+    """Return each field with its problem."""
+    if isinstance(problem, ValidationError):
+        return [_field_problem(error) for error in problem.errors(include_url=False)]
+    return [(ROW, str(problem))]
+
+
+def _field_problem(error: Any) -> tuple[str, str]:  # noqa: ANN401
     head, *rest = error["loc"] or (ROW,)
     field = str(head) + "".join(f"[{part}]" for part in rest)
     if error["type"] == "missing":

@@ -19,7 +19,7 @@ from misstep.registry import ROW_KINDS, DataError, UnknownNameError, sources
 from tests.deltabench_rows import delta_row
 
 ROWS = {
-    "first_error": {"id": "a", "problem": "p", "steps": ["s"], "label": 0, "answer": "1"},
+    "first_error": {"id": "a", "problem": "p", "steps": ["s"], "label": 0},
     "error_sections": delta_row("a", errors=[1]),
     "mistake": {
         "id": "a",
@@ -62,11 +62,7 @@ def test_a_registered_source_is_refused_before_it_is_looked_for(
 ):
     monkeypatch.setenv("MISSTEP_DATA", str(tmp_path))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    names = (
-        ["numinamath"]
-        if kind == "solution"
-        else [n for n, s in sources().items() if s.kind == kind]
-    )
+    names = [name for name, source in sources().items() if source.kind == kind] or ["numinamath"]
     fitting = [name for name, source in sources().items() if source.kind == needed]
     for name in names:
         if (needed, name) == ("problem", "sample"):

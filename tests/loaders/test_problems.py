@@ -59,7 +59,7 @@ def test_answers_come_in_many_forms(tmp_path):
         ([[1]], "row 1: a list, not an object"),
         (
             [{"problem": "a", "answer": "1", "id": "x"}] * 2,
-            "row 2 ('x'): id: already used by row 1",
+            r"row 2 \('x'\): id: already used by row 1",
         ),
         ([], "holds no rows"),
     ],
