@@ -14,9 +14,9 @@ from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.processbench import processbench
 from misstep.registry import MisstepError
 from tests.cli.test_import import run_import
-from tests.deltabench_rows import delta_row
-from tests.evals.conftest import figures, serve  # noqa: F401
 from tests.support.openai_server import Fault, Faults
+from tests.support.rows import delta_row
+from tests.support.runs import metrics_of, serve  # noqa: F401
 
 
 def export(*arguments):
@@ -82,7 +82,7 @@ def test_what_processbench_writes_is_imported_with_the_same_figures(
         folder = tmp_path / f"out-{number}"
         files = export(log.location, "--format", "processbench", "-o", folder).output.split()
         logs, output = run_import(tmp_path / f"again-{number}", *files, "--model", "m")
-        was, again = figures(log), figures(logs["imported/m"])
+        was, again = metrics_of(log), metrics_of(logs["imported/m"])
         assert was.keys() == again.keys()
         for name, value in was.items():
             same = again[name] == value or (math.isnan(value) and math.isnan(again[name]))
