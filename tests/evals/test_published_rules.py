@@ -16,7 +16,7 @@ from inspect_ai.scorer import SampleScore, Target
 from inspect_ai.solver import TaskState
 
 from misstep.evals.processbench import processbench
-from misstep.loaders._first_error import sample_of
+from misstep.loaders import sample_of
 from misstep.scorers import first_error, first_error_metrics
 from tests.solvers.test_prompts import published_prompt
 from tests.support.runs import metrics_of
