@@ -15,8 +15,7 @@ from collections.abc import Callable
 
 from inspect_ai.log import EvalScore, read_eval_log
 
-from misstep.shards import Executor, local_processes
-from misstep.sweeps import Sweep, advance, ray_cluster, runs_of
+from misstep.runs import Executor, Sweep, advance, local_processes, ray_cluster, runs_of
 from tests.support.openai_server import OpenAIServer, short
 
 EVALS = [

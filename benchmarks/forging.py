@@ -16,7 +16,7 @@ from benchmarks._programs import program, raw_calls
 from benchmarks._runs import CONNECTIONS, local_model, server_process, span
 from misstep.forge import Calls, Order, analyse, build_set, examine, source_rows
 from misstep.loaders import RawRow, mirror
-from misstep.workers import keep_what_is_loaded
+from misstep.runs import keep_what_is_loaded
 
 SOLUTIONS_A_SECOND = 4000
 MEGABYTES = 500

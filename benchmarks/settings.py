@@ -23,7 +23,7 @@ SETTINGS: dict[str, Sequence[str]] = {
     "--log-buffer 100": ["--log-buffer", "100"],
     "the first three": LEAN,
 }
-WORKER = (sys.executable, "-m", "misstep.workers")
+WORKER = (sys.executable, "-m", "misstep.runs")
 """Inspect's command with the garbage collector told what stays."""
 
 

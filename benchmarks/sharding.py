@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks._measurement import Measurement
 from benchmarks._rows import rows_file
 from benchmarks._runs import server_process
-from misstep.shards import EvalCommand, Job, SplitRun, local_processes
+from misstep.runs import EvalCommand, Job, SplitRun, local_processes
 
 SAMPLES = 3400
 SHARDS = 8

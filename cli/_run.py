@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from misstep.workers import Workers, collect_rarely, keep_what_is_loaded
+from misstep.runs import Workers, collect_rarely, keep_what_is_loaded
 
 if TYPE_CHECKING:
-    from misstep.shards import SplitRun
+    from misstep.runs import SplitRun
 
 
 @click.command(
@@ -45,7 +45,7 @@ def run_eval(
     collect_rarely()
     # Before all else, so that Inspect is loaded there while it is loaded here.
     with Workers() as workers:
-        from misstep.shards import EvalCommand, SplitRun
+        from misstep.runs import EvalCommand, SplitRun
 
         if resume is not None:
             run = SplitRun.open(resume)
@@ -56,9 +56,9 @@ def run_eval(
 
 
 def _run(run: "SplitRun", processes: int, workers: Workers) -> None:
-    from misstep.cli._figures import figures_table
+    from misstep.cli._output import metrics_table
     from misstep.registry import MisstepError
-    from misstep.shards import Archive, Job, gathering, local_processes
+    from misstep.runs import Archive, Job, gathering, local_processes
 
     console = Console()
     left = run.left()
@@ -85,4 +85,4 @@ def _run(run: "SplitRun", processes: int, workers: Workers) -> None:
     console.print(log.location, highlight=False, soft_wrap=True)
     if log.results is None:
         sys.exit(1)
-    console.print(figures_table(log.results))
+    console.print(metrics_table(log.results))

@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from misstep.registry import printable
 
 if TYPE_CHECKING:
-    from misstep.sweeps import Progress, Run
+    from misstep.runs import Progress, Run
 
 
 @click.group()
@@ -27,7 +27,7 @@ _FILE = click.argument("file", type=click.Path(dir_okay=False))
 @_FILE
 def plan(file: str) -> None:
     """Print the runs that FILE asks for: samples, calls, tokens and price. Nothing is run."""
-    from misstep.sweeps import read_sweep, runs_of
+    from misstep.runs import read_sweep, runs_of
 
     columns = (Column(name, overflow="fold") for name in ("run", "model"))
     numbers = (Column(name, justify="right") for name in ("samples", "calls", "tokens", "price"))
@@ -47,14 +47,13 @@ def plan(file: str) -> None:
 
 def _expected(run: "Run") -> tuple[str, str, str, str]:
     """The samples, calls, tokens and price of a run; a file's task is only counted."""
-    from misstep.cli._estimate import estimated
-    from misstep.reports._written import dollars
+    from misstep.reports import dollars, estimate_eval
 
     unknown = "–"
     if not run.eval.eval.startswith("misstep/"):
         start, stop = run.command.samples()
         return f"{stop - start:,}", unknown, unknown, unknown
-    told = estimated(
+    told = estimate_eval(
         run.eval.eval, run.args, run.model.model, run.eval.limit, list(run.model.roles)
     )
     calls = unknown if told.calls is None else f"{told.calls:,}"
@@ -66,7 +65,7 @@ def _expected(run: "Run") -> tuple[str, str, str, str]:
 @_FILE
 def status(file: str) -> None:
     """Print how far each run of FILE has come."""
-    from misstep.sweeps import progress, read_sweep, runs_of
+    from misstep.runs import progress, read_sweep, runs_of
 
     states = [progress(run) for run in runs_of(read_sweep(file))]
     Console().print(_table(states))
@@ -81,8 +80,7 @@ def status(file: str) -> None:
 @click.option("--address", help="An existing Ray cluster's address, or `auto`.")
 def run(file: str, processes: int, on_ray: bool, address: str | None) -> None:
     """Run what is missing or failed of FILE's runs."""
-    from misstep.shards import local_processes
-    from misstep.sweeps import advance, ray_cluster, read_sweep, runs_of
+    from misstep.runs import advance, local_processes, ray_cluster, read_sweep, runs_of
 
     described = read_sweep(file)
     if on_ray or address is not None:

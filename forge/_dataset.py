@@ -5,7 +5,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from misstep.forge._offline import sample_examples
 from misstep.generator import third_of
 from misstep.loaders import check_rows, first_error_dataset, sample_of
-from misstep.registry import NO_ERROR
+from misstep.verdicts import NO_ERROR
 
 SAMPLE = "sample"
 """The source that comes along: 48 solutions with an error made by rule, and 16 without one."""

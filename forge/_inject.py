@@ -27,7 +27,8 @@ from misstep.forge._record import LATE_FRACTION, Example
 from misstep.forge._reply import InjectionReply, ReviewReply, UnreadableReplyError, read_reply
 from misstep.forge._result import Reject, Result
 from misstep.forge._turns import take_turn
-from misstep.registry import NO_ERROR, MisstepError, injection_prompts
+from misstep.registry import MisstepError, injection_prompts
+from misstep.verdicts import NO_ERROR
 
 RESULTS: dict[str, Result] = {}
 """What came of a sample, for its scorer, by the sample's uuid. Not in its store: that would write

@@ -17,7 +17,7 @@ from misstep.forge._offline_tails import TAILS
 from misstep.forge._record import LATE_FRACTION, Example
 from misstep.generator import ANSWERS, Slip, evaluate, operands_of, settings_of, solution
 from misstep.loaders import RawRow
-from misstep.registry import NO_ERROR
+from misstep.verdicts import NO_ERROR
 
 OFFLINE = "offline"
 """The name of the source, and of the model that goes with it: `offline/rules`."""

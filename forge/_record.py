@@ -8,7 +8,7 @@ from pydantic import ValidationError as Invalid
 
 from misstep.boxes import last_boxed
 from misstep.loaders import BadRow, RawRow
-from misstep.registry import NO_ERROR
+from misstep.verdicts import NO_ERROR
 
 LATE_FRACTION = 0.25
 """The part of a solution, from its end, in which errors are injected."""

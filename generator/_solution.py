@@ -8,7 +8,7 @@ from typing import Any
 from misstep.generator._draft import Draft, dependants
 from misstep.generator._facts import VERSION, Outcome
 from misstep.generator._graph import Slip, operands_of
-from misstep.registry import NO_ERROR
+from misstep.verdicts import NO_ERROR
 
 AGAIN = (
     "Let me check that again. {step} This is what holds.",

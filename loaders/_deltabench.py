@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from misstep.loaders._fields import NonEmpty, printed_list, whole_number
-from misstep.registry import GOLD_SECTIONS, NO_ERROR, PUBLISHED_GOLD_SECTIONS
+from misstep.registry import GOLD_SECTIONS, PUBLISHED_GOLD_SECTIONS
+from misstep.verdicts import NO_ERROR
 
 PROBLEMS = "annotation_problems"
 """Where a sample's metadata tells which annotations do not fit the row's sections."""

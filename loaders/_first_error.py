@@ -12,15 +12,8 @@ from misstep.loaders._deltabench import PROBLEMS
 from misstep.loaders._files import parse_rows, read_file, suffix
 from misstep.loaders._places import read_source_file
 from misstep.loaders._rows import SHOWN, BadRow, Row, account, check_rows
-from misstep.registry import (
-    NO_ERROR,
-    DataError,
-    Generated,
-    Source,
-    SourceFile,
-    UnknownNameError,
-    sources,
-)
+from misstep.registry import DataError, Generated, Source, SourceFile, UnknownNameError, sources
+from misstep.verdicts import NO_ERROR
 
 logger = logging.getLogger(__name__)
 

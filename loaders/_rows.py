@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from misstep.loaders._deltabench import first_error_row, is_deltabench
 from misstep.loaders._fields import NonEmpty, id_text, json_list, whole_number
 from misstep.loaders._files import RawRow
-from misstep.registry import NO_ERROR
+from misstep.verdicts import NO_ERROR
 
 
 class Row(BaseModel):

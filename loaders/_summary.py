@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import mean, median
 
 from misstep.loaders._rows import Row
-from misstep.registry import NO_ERROR
+from misstep.verdicts import NO_ERROR
 
 
 @dataclass(frozen=True)

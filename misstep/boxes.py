@@ -1,31 +1,91 @@
-r"""The contents of `\boxed{…}`, braces balanced, in time linear in the text."""
+r"""The one reader of `\boxed{…}`, linear in the length of the text.
+
+The reader finds positions first and cuts out only what the caller needs: cutting out every box of a
+deeply nested text would copy a quadratic amount of text.
+"""
 
 import re
+from collections.abc import Iterator, Sequence
 
-_BRACE = re.compile(r"\\boxed\s*\{|\\fbox\s*\{|\\\\|\\\{|\\\}|\{|\}")
+# Each alternative starts with a literal character, so that the scan between braces is fast.
+_LATEX = re.compile(r"\\boxed\s*\{|\\fbox\s*\{|\\\\|\\\{|\\\}|\{|\}")
+_REPLY = re.compile(r"\\boxed\s*\{|\\\{|\\\}|\{|\}")
+
+_PUBLISHED = r"\boxed{"
 
 
-def boxes(text: str) -> list[str]:
-    r"""What stands in each closed `\boxed{}` of a text, in the order in which they open.
+def box_spans(text: str, latex: bool = True) -> list[tuple[int, int]]:
+    r"""Return where the content of each closed box starts and ends, in the order of opening.
 
-    A box that never closes holds nothing; of nested boxes both are given.
+    Braces are balanced. An unclosed box is left out. Nested boxes are all listed.
+
+    Args:
+        text: The text.
+        latex: Read the text as LaTeX: `\fbox` is a box too, and `\\` is a line break. Otherwise
+            every `\boxed{` opens a box, also after another backslash, as in JSON strings.
     """
-    found: list[tuple[int, str]] = []
+    spans: list[tuple[int, int]] = []
     open_braces: list[int | None] = []  # where a box's content starts; None for any other brace
-    for brace in _BRACE.finditer(text):
+    for brace in (_LATEX if latex else _REPLY).finditer(text):
         mark = brace.group()
-        if mark.startswith(("\\boxed", "\\fbox")):
-            open_braces.append(brace.end())
-        elif mark == "{":
+        if mark == "{":
             open_braces.append(None)
-        elif mark == "}" and open_braces:
-            start = open_braces.pop()
+        elif mark == "}":
+            start = open_braces.pop() if open_braces else None
             if start is not None:
-                found.append((start, text[start : brace.start()].strip()))
-    return [content for _, content in sorted(found)]
+                spans.append((start, brace.start()))
+        elif len(mark) > 2:
+            open_braces.append(brace.end())
+    return sorted(spans)
+
+
+def boxes(text: str, longest: int | None = None) -> Iterator[str]:
+    """Yield the content of each closed box of a LaTeX text, stripped, in the order of opening.
+
+    Args:
+        text: The text.
+        longest: Skip boxes of more characters than this.
+    """
+    for start, end in box_spans(text):
+        if longest is None or end - start <= longest:
+            yield text[start:end].strip()
 
 
 def last_boxed(text: str) -> str | None:
-    r"""What stands in the last closed `\boxed{}`, or None where there is none."""
-    found = boxes(text)
-    return found[-1] if found else None
+    """Return the content of the closed box that opens last, stripped, or None without a box."""
+    spans = box_spans(text)
+    return text[slice(*spans[-1])].strip() if spans else None
+
+
+def last_published_box(text: str) -> str | None:
+    r"""Return the last box by the published rule: up to its first `}`, stripped.
+
+    This is the last match of the published pattern `\\boxed\{([^}]*)\}`. The pattern itself takes
+    quadratic time on a text of many unclosed boxes.
+    """
+    last: tuple[int, int] | None = None
+    start = text.find(_PUBLISHED)
+    while start >= 0:
+        end = text.find("}", start)
+        if end < 0:
+            break
+        last = start + len(_PUBLISHED), end
+        start = text.find(_PUBLISHED, end)
+    return text[slice(*last)].strip() if last else None
+
+
+_WORD = r"\\boxed\s{0,9}\{\s{0,9}(?:\\text(?:bf)?\s{0,9}\{)?\s{0,9}([^{}\\\s]{1,20})\s{0,9}\}"
+
+
+def boxed_words(text: str, bracketed: Sequence[str] = ()) -> Iterator[str]:
+    r"""Yield each single word in a box, as in `\boxed{right}` or `\boxed{\text{right}}`.
+
+    Args:
+        text: The text.
+        bracketed: Words that also count in square brackets, as in `[right]`, in any case.
+    """
+    pattern = _WORD
+    if bracketed:
+        pattern += rf"|\[({'|'.join(map(re.escape, bracketed))})\]"
+    for match in re.finditer(pattern, text, re.IGNORECASE):
+        yield match[match.lastindex or 0]

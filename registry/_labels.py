@@ -1,8 +1,5 @@
 """What both rows and verdicts are made of."""
 
-NO_ERROR = -1
-"""The label, and the verdict, of a solution without an error."""
-
 GOLD_SECTIONS = "gold_sections"
 """Where a sample's metadata has the numbers of its erroneous sections, from 1."""
 

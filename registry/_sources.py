@@ -1,11 +1,23 @@
-"""Where rows come from: `sources.yaml`."""
+"""Where rows come from: `sources.yaml` and `corpora.yaml`."""
 
 import re
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from misstep.registry._read import Fact, find_fact, read_facts
+from misstep.registry._facts import Fact, FactFile
+
+RowKind = Literal["first_error", "error_sections", "mistake", "problem", "solution"]
+"""What the rows of a source hold; `ROW_KINDS` describes each."""
+
+ROW_KINDS: dict[RowKind, str] = {
+    "first_error": "worked solutions with their first wrong step (problem, steps, label)",
+    "error_sections": "solutions with all their erroneous sections (question, sections, "
+    "reason_error_section_numbers)",
+    "mistake": "reasoning with its first mistake (input, steps, target, mistake_index)",
+    "problem": "problems with answers (problem, answer)",
+    "solution": "worked solutions without labels (problem, solution)",
+}
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
@@ -16,18 +28,19 @@ class SourceFile(Fact):
     """One file of a source, with the pins that its copy is checked against."""
 
     path: str
-    """Where the file stands in its repository; its last part is its name in the offline mirror."""
+    """The path in its repository. Its last part is its name in the offline mirror."""
     subset: str | None = None
-    """The subset that the file holds; without it, rows name their own."""
+    """The subset that the file contains; None if the rows name their subsets."""
     rows: int = Field(gt=0)
     errors: int | None = None
-    """How many rows have an error, where that is published."""
+    """The number of rows with an error, if it is published."""
     subsets: dict[str, int] = Field(default_factory=dict)
-    """How many rows each subset has, where one file holds several and that is published."""
+    """The number of rows of each subset, if one file has several and the numbers are published."""
     sha256: Sha256 | None = None
-    """Of the file as published; where it is not known, a commit and the number of rows pin it."""
+    """The checksum of the published file. If it is unknown, the commit and the number of rows pin
+    the file."""
     mirrored: str | None = None
-    """Another place in the offline mirror, looked at first: the same rows, maybe in another
+    """Another path in the offline mirror, tried first: the same rows, possibly in another
     format."""
 
     @model_validator(mode="after")
@@ -43,10 +56,10 @@ class SourceFile(Fact):
 
 
 class Generated(Fact):
-    """Rows that the generator adds to those of the files."""
+    """Rows that the generator adds to the rows of the files."""
 
     subset: str
-    """Marks them, so that figures of the two stay apart."""
+    """The subset of these rows. It keeps their results apart."""
     seed: int = Field(ge=0)
     rows: int = Field(gt=0)
 
@@ -55,38 +68,50 @@ class Source(Fact):
     """A registered source of rows."""
 
     description: str
+    kind: RowKind
     home: Literal["hub", "github", "package"]
-    """A data set of the Hugging Face hub, a repository on GitHub, or this package itself."""
+    """A data set on the Hugging Face hub, a repository on GitHub, or this package itself."""
     repository: str | None = None
     revision: str | None = None
-    """Of GitHub the full commit, which pins what stands there."""
+    """For GitHub the full commit, which pins the files."""
     licence: str
     files: list[SourceFile] = Field(min_length=1)
-    """In the order in which they are loaded."""
+    """In loading order."""
     generated: Generated | None = None
-    """What follows the files' rows."""
+    """Rows that follow the rows of the files."""
     rows_alone: bool = False
-    """Neither a commit nor a checksum is known: the number of rows is all that is checked."""
+    """Neither a commit nor a checksum is known, so only the number of rows is checked."""
     known_label_errors: dict[str, str] = Field(default_factory=dict)
-    """Ids whose labels are reported to be wrong, with who reported them."""
+    """Ids whose labels are reported as wrong, each with the report."""
 
     @model_validator(mode="after")
-    def _has_a_home(self) -> "Source":
+    def _is_pinned(self) -> "Source":
         if self.home != "package" and self.repository is None:
             raise ValueError(f"home is {self.home!r}, so a repository is needed")
         pinned = self.home == "github" and _COMMIT.fullmatch(self.revision or "") is not None
         if self.home == "github" and not pinned:
             raise ValueError("home is 'github', so the revision must be a full commit")
         if not pinned and not self.rows_alone and any(file.sha256 is None for file in self.files):
-            raise ValueError("sha256 is needed where no commit of GitHub pins the files")
+            raise ValueError("sha256 is needed because no GitHub commit pins the files")
         return self
 
 
-def sources() -> dict[str, Source]:
-    """All registered sources by name."""
-    return read_facts("sources.yaml", Source)
+sources = FactFile("sources.yaml", Source, "source")
+find_source = sources.find
 
 
-def find_source(name: str) -> Source:
-    """The source of that name, or an error that lists the close ones."""
-    return find_fact("source", name, sources())
+class Corpus(Fact):
+    """A registered collection of worked solutions on the Hugging Face hub."""
+
+    description: str
+    repository: str
+    split: str
+    rows: int | None = Field(default=None, gt=0)
+    """The number of rows, if it is published."""
+    licence: str
+    mirrored: list[str] = Field(min_length=1)
+    """Patterns of file names in the offline mirror."""
+
+
+corpora = FactFile("corpora.yaml", Corpus, "source (nor is it a file)")
+find_corpus = corpora.find

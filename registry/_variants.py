@@ -1,4 +1,4 @@
-"""Registering variants: a base task under another name, with other defaults."""
+"""Evals and their variants: a variant is a base task under another name with other defaults."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -6,10 +6,52 @@ from inspect import Parameter
 from typing import Any
 
 from inspect_ai import Task, task
+from pydantic import Field
 
 from misstep.registry._errors import RegistryError, did_you_mean
-from misstep.registry._evals import Variant, evals
-from misstep.registry._read import find_fact
+from misstep.registry._facts import Fact, FactFile, find_fact
+
+CHARACTERS_A_TOKEN = 3
+"""A cautious estimate: English prose has four characters a token, formulas and code fewer."""
+
+
+class Size(Fact):
+    """What a run needs at its default settings."""
+
+    samples: int = Field(gt=0)
+    prompt_tokens: int = Field(gt=0)
+    """The sum over all samples."""
+    completion_tokens: int = Field(gt=0)
+    """The sum over all samples."""
+
+    @property
+    def tokens(self) -> int:
+        """The sum of prompt and completion tokens."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+class Variant(Fact):
+    """A named set of task arguments."""
+
+    description: str
+    args: dict[str, Any]
+    size: Size
+    reference: dict[str, Any] | None = None
+    """More arguments for its reference results, if the variant needs no download."""
+
+
+class Eval(Fact):
+    """A benchmark: the base task of one file in `evals/`."""
+
+    description: str
+    version: int = Field(gt=0)
+    """Increased when a change makes new results incomparable with old ones."""
+    size: Size
+    variants: dict[str, Variant] = Field(default_factory=dict)
+
+
+evals = FactFile("evals.yaml", Eval, "eval")
+"""All evals by name."""
 
 VARIANT = Parameter("variant", Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
 """What a base task takes beside its own arguments: the name of one of its variants."""

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from misstep.reports._charts import Chart
 
 Draws: TypeAlias = Literal["all", "first"]
-"""Which n of the N solutions of a problem: the average over all subsets, or the first in the file."""
+"""Which n of the N solutions: the average over all subsets, or the first n in the file."""
 
 MAJORITY = "majority"
 ORACLE = "oracle"
+_COLUMNS = 7
+"""Numbers that fit beside the name of a reward model."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def _same_answer(answer: str, target: str) -> bool:
 
 
 def label_conflicts(judged: Sequence[JudgedProblem]) -> list[str]:
-    """The ids of problems with a solution that was recorded as right but is wrong, or vice versa."""
+    """The ids of problems whose recorded labels differ from the judged ones."""
     return [
         problem.solutions[0].problem_id
         for problem in judged
@@ -153,9 +155,7 @@ def _majority(problem: JudgedProblem, n: int) -> float:
     return expected_majority(sizes, right, group.count(None), n)
 
 
-def expected_best(
-    values: Sequence[float | None], right: Sequence[bool], n: int
-) -> float:
+def expected_best(values: Sequence[float | None], right: Sequence[bool], n: int) -> float:
     """The probability that the best of n drawn solutions is right.
 
     Ties are broken at random. A solution without a value is never chosen. If no drawn solution has
@@ -240,30 +240,27 @@ def best_of_n_records(accuracies: Sequence[BestOfNAccuracy]) -> list[dict[str, A
     ]
 
 
-def best_of_n_tables(accuracies: Sequence[BestOfNAccuracy], width: int = 80) -> list[TextTable]:
-    """Accuracies in percent by n, and the 95% interval at the last n.
+def best_of_n_tables(accuracies: Sequence[BestOfNAccuracy]) -> list[TextTable]:
+    """One table per aggregation: accuracies in percent by n, and the interval at the last n.
 
-    Columns that do not fit the width are in further tables.
+    Majority and oracle are in all tables. Many numbers n are split into several tables.
     """
     ns = list(dict.fromkeys(one.n for one in accuracies))
-    rows: dict[tuple[str, str], list[str]] = {}
-    for one in accuracies:
-        cells = rows.setdefault((one_line(one.method), one.aggregation or ""), [])
-        cells.append(percent(one.accuracy.value))
-        if one.n == ns[-1]:
-            cells.append(f"{percent(one.accuracy.lower)}–{percent(one.accuracy.upper)}")
     headings = [*map(str, ns), "95% interval"]
-    names = ["chosen by", "aggregation"]
-    taken = sum(max(len(key[i]) for key in (names, *rows)) + 2 for i in range(2))
-    each = max(1, (width - taken) // (len("95% interval") + 2)) if len(headings) > 8 else len(headings)
-    return [
-        TextTable(
-            [*names, *headings[start : start + each]],
-            [[*key, *cells[start : start + each]] for key, cells in rows.items()],
-            words=2,
-        )
-        for start in range(0, len(headings), each)
-    ]
+    tables = []
+    for aggregation in dict.fromkeys(one.aggregation for one in accuracies if one.aggregation):
+        rows: dict[str, list[str]] = {}
+        for one in accuracies:
+            if one.aggregation in (aggregation, None):
+                cells = rows.setdefault(one_line(one.method), [])
+                cells.append(percent(one.accuracy.value))
+                if one.n == ns[-1]:
+                    cells.append(f"{percent(one.accuracy.lower)}–{percent(one.accuracy.upper)}")
+        for start in range(0, len(headings), _COLUMNS):
+            shown = slice(start, start + _COLUMNS)
+            cut = [[name, *cells[shown]] for name, cells in rows.items()]
+            tables.append(TextTable([aggregation, *headings[shown]], cut))
+    return tables
 
 
 def best_of_n_chart(accuracies: Sequence[BestOfNAccuracy], title: str) -> "Chart":

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from math import nan
 from typing import TYPE_CHECKING
 
-from misstep.registry import NO_ERROR
 from misstep.reports._frames import FrameRow, dataframe, estimate_columns, run_labels
 from misstep.reports._runs import Run
 from misstep.reports._samples import FACETS, ON_CORRECT, ON_ERRORS, SampleRecord, ScoreRecord
 from misstep.reports._thresholds import RewardRow, ThresholdCurve, calibration_error
 from misstep.scorers import Estimate, f1_draws, from_draws, harmonic_mean, share
+from misstep.verdicts import NO_ERROR
 
 if TYPE_CHECKING:
     import pandas

@@ -73,7 +73,9 @@ def save_chart(chart: "Chart", path: Path) -> None:
     suffix = path.suffix.removeprefix(".").lower()
     if suffix not in get_args(ChartFormat):
         allowed = ", ".join(f".{ending}" for ending in get_args(ChartFormat))
-        raise MisstepError(f"'{path.name}' is not a chart file; its suffix must be one of {allowed}")
+        raise MisstepError(
+            f"'{path.name}' is not a chart file; its suffix must be one of {allowed}"
+        )
     path.write_bytes(chart_bytes(chart, cast(ChartFormat, suffix)))
 
 

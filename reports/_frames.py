@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from misstep.registry import MisstepError, price_of
 from misstep.reports._runs import Run
 from misstep.reports._samples import FACETS, SampleRecord, ScoreRecord
-from misstep.scorers import Estimate, Unread
+from misstep.scorers import Estimate
+from misstep.verdicts import Unread
 
 if TYPE_CHECKING:
     import pandas

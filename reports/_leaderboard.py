@@ -6,7 +6,7 @@ from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
-from misstep.registry import PublishedResult, Table, published
+from misstep.registry import PublishedResult, PublishedTable, published
 from misstep.reports._frames import FrameRow, dataframe, run_labels
 from misstep.reports._runs import Run
 
@@ -176,7 +176,7 @@ def _published_values(
 
 
 def _published_row(
-    table: Table,
+    table: PublishedTable,
     model: str,
     protocol: str,
     values: dict[str, float | None],

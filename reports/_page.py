@@ -72,7 +72,7 @@ def _script_hash(script: str) -> str:
 
 
 def _script_json(content: Any) -> str:  # noqa: ANN401
-    """JSON that is safe inside a script element: nothing in it ends a script or starts a comment."""
+    """JSON that is safe in a script element: it cannot end the script or start a comment."""
     text = json.dumps(to_json(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

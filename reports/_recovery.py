@@ -49,20 +49,20 @@ class RecoveryRate:
 
 
 def recovery_rates(
-    logs: Sequence[str], by: RecoveryGrouping = "task", lenient: bool = False
+    logs: Sequence[str], by: RecoveryGrouping = "task", reading: str = "strict"
 ) -> list[RecoveryRate]:
     """The three rates of each part of some runs, with Wilson intervals.
 
     Args:
         logs: Logs of error recovery.
         by: The parts: tasks, thirds of the position of the mistake, or numbers of steps.
-        lenient: Use the lenient scorer.
+        reading: strict or lenient.
 
     Raises:
         MisstepError: A log cannot be read, or is not of error recovery.
     """
     rates: dict[str, list[RecoveryRate]] = {}
-    scorer = SCORERS["recovery"]["lenient" if lenient else "strict"]
+    scorer = SCORERS["recovery"][reading]
     for log in logs:
         name = _run_name(log)
         while name in rates:
@@ -79,7 +79,7 @@ def recovery_frame(
     return dataframe(
         {**asdict(rate), "run": labels[run.id]}
         for run in runs
-        for rate in recovery_rates([run.location], by, reading == "lenient")
+        for rate in recovery_rates([run.location], by, reading)
     )
 
 
@@ -106,14 +106,14 @@ def _log_rates(log: str, run: str, by: RecoveryGrouping, scorer: str) -> Iterato
 
 
 def recovery_chart(
-    rates: Sequence[RecoveryRate], by: RecoveryGrouping = "task", lenient: bool = False
+    rates: Sequence[RecoveryRate], by: RecoveryGrouping = "task", reading: str = "strict"
 ) -> "Chart":
     """Grouped bars with intervals, one row per run.
 
     Args:
         rates: The rates to draw.
         by: The parts of the rates.
-        lenient: Whether the rates are from the lenient scorer.
+        reading: The reading of the rates.
     """
     alt = chart_library()
     parts = list(dict.fromkeys(rate.part for rate in rates))
@@ -127,7 +127,7 @@ def recovery_chart(
     )
     tips = [alt.Tooltip(f"{name}:N") for name in ("run", "part", "variation")]
     tips += [alt.Tooltip(f"{name}:Q", format=".3f") for name in ("rate", "lower", "upper")]
-    title = f"Right answers ({'lenient' if lenient else 'strict'})"
+    title = f"Right answers ({reading})"
     bars = base.mark_bar().encode(
         y=alt.Y("rate:Q", title=title, scale=alt.Scale(domain=[0, 1])),
         color=alt.Color(

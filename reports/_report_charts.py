@@ -93,7 +93,9 @@ def grouped_chart(
         layers = lines + dots.encode(x=x, y=y)
         if len(runs) <= MOST_INTERVALS:
             opacity = faded(alt, picked, 0.35, 0.0)
-            layers = interval_rule(base, metric, "y", 1.2, x=x, color=colour, opacity=opacity) + layers
+            layers = (
+                interval_rule(base, metric, "y", 1.2, x=x, color=colour, opacity=opacity) + layers
+            )
         height = 240
     else:
         y = alt.Y(f"{by}:N", sort=groups, title=None, axis=alt.Axis(labelLimit=170))
@@ -104,9 +106,7 @@ def grouped_chart(
         )
         layers = rule + dots.encode(x=alt.X(f"{metric}:Q", **value), y=y, yOffset=offset)
         height = max(120, len(groups) * max(20, 9 * len(runs)))
-    return report_chart(
-        f"{name} by {title}", INTERVALS, layers.add_params(picked), height, table
-    )
+    return report_chart(f"{name} by {title}", INTERVALS, layers.add_params(picked), height, table)
 
 
 def votes_chart(table: "pandas.DataFrame", metric: str, name: str) -> ReportChart:
@@ -204,9 +204,7 @@ def confusion_chart(table: "pandas.DataFrame") -> ReportChart:
                 axis=alt.Axis(labelAngle=0),
                 scale=alt.Scale(domain=places),
             ),
-            y=alt.Y(
-                "labelled:O", sort=places, title="labelled", scale=alt.Scale(domain=labelled)
-            ),
+            y=alt.Y("labelled:O", sort=places, title="labelled", scale=alt.Scale(domain=labelled)),
             color=alt.Color(
                 "share:Q",
                 scale=alt.Scale(scheme="blues", domain=[0, 1]),

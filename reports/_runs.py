@@ -1,4 +1,4 @@
-"""Finished runs, each read once from its log. Logs that cannot be counted are skipped and listed."""
+"""Finished runs, read from logs. Logs that cannot be counted are skipped and listed."""
 
 import gc
 from collections.abc import Iterable, Iterator
@@ -85,7 +85,9 @@ class Run:
         words += [f"{votes} votes"] * (votes > 1)
         words += [name for name in ("adaptive", "weighted") if self.settings.get(name)]
         if self.kind != "first_error":
-            words += [f"{n}={value}" for n, value in self.settings.items() if n not in NAMED_ELSEWHERE]
+            words += [
+                f"{n}={value}" for n, value in self.settings.items() if n not in NAMED_ELSEWHERE
+            ]
         words += [f"{self.epochs} epochs"] * (self.epochs > 1)
         return ", ".join(words) or "default"
 
@@ -194,6 +196,32 @@ def read_log(location: str, header_only: bool = False) -> EvalLog:
     """
     with _log_errors(location):
         return read_eval_log(location, header_only=header_only)
+
+
+def read_finished_log(location: str, scorer: str, kind: str) -> EvalLog:
+    """Read a finished log with its samples.
+
+    Args:
+        location: The log file.
+        scorer: A scorer that the log must have.
+        kind: The name of logs with this scorer, for messages.
+
+    Raises:
+        MisstepError: The log cannot be read, is not finished, or has other scores.
+    """
+    log = read_log(location)
+    if log.status != "success" or log.results is None:
+        raise MisstepError(
+            f"{location}: the run's status is {log.status!r}; only finished runs are exported. "
+            f"To finish it: inspect eval-retry {location}"
+        )
+    names = [score.name for score in log.results.scores]
+    if scorer not in names:
+        raise MisstepError(
+            f"{location}: not a log of {kind}. "
+            f"Its scores are {', '.join(names) or 'none'}; {scorer} is required."
+        )
+    return log
 
 
 @contextmanager

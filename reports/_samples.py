@@ -14,8 +14,8 @@ from inspect_ai.model import ModelUsage
 from inspect_ai.scorer import Score, ScoreReducer, value_to_float
 from inspect_ai.util import registry_create
 
-from misstep.registry import NO_ERROR, MisstepError
-from misstep.scorers import Unread
+from misstep.registry import MisstepError
+from misstep.verdicts import NO_ERROR, Unread
 
 FACETS = (
     "subset",

@@ -10,9 +10,9 @@ from inspect_ai.log import EvalLog, EvalSampleSummary, read_eval_log_sample_summ
 from inspect_ai.scorer import Score
 
 from misstep.generator import ERROR_TYPES, third_of
-from misstep.registry import NO_ERROR
 from misstep.reports._samples import Finding, finding_of
 from misstep.scorers import Estimate, share
+from misstep.verdicts import NO_ERROR
 
 SCORER = "first_error"
 MANY = 6

@@ -197,7 +197,7 @@ def _result_lines(runs: Sequence[CriticRun]) -> Iterator[str]:
     for run in runs:
         metrics = _log_metrics(run.log)
         estimates = (
-            with_interval(*(metrics[f"{name}{end}"] for end in ("", "_lower", "_upper")))
+            with_interval(metrics[name], metrics[f"{name}_lower"], metrics[f"{name}_upper"])
             for name in ("error_accuracy", "correct_accuracy", "f1_score")
         )
         shares = (percent(metrics[name]) for name in ("unparsed", "truncated"))
@@ -306,9 +306,7 @@ def detection_chart(
         color=alt.Color("critic:N", sort=list(critics), title=None, legend=legend),
     )
     points = base.mark_point(filled=True, size=45).encode(
-        y=alt.Y(
-            "rate:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")
-        ),
+        y=alt.Y("rate:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
         tooltip=["critic:N", "group:N", "rate:Q", "lower:Q", "upper:Q", "rows:Q"],
     )
     lines = base.mark_rule().encode(y=alt.Y("lower:Q", title=title), y2="upper:Q")

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from inspect_ai.log import EvalLog, EvalSample
 
-from misstep.registry import NO_ERROR, REWARDS, MisstepError, UnknownNameError
+from misstep.registry import REWARDS, MisstepError, UnknownNameError
 from misstep.reports._charts import chart_library
 from misstep.reports._paired import Array
 from misstep.reports._runs import read_log
-from misstep.reports._text import TextTable, one_line, percent, with_interval
+from misstep.reports._text import TextTable, one_line, with_interval
 from misstep.rewards import THRESHOLD
 from misstep.scorers import Estimate, f1_draws, from_draws, harmonic_mean, share
+from misstep.verdicts import NO_ERROR
 
 if TYPE_CHECKING:
     from misstep.reports._charts import Chart
@@ -219,8 +220,8 @@ def reward_rows(locations: Iterable[str]) -> dict[str, list[RewardRow]]:
         for row in _log_rows(log, location):
             if (row.subset, row.id) in of_model:
                 raise MisstepError(
-                    f"{location}: the sample {row.id!r} of {log.eval.model} is in another log, too. "
-                    "Name each run once, and use runs with one epoch."
+                    f"{location}: the sample {row.id!r} of {log.eval.model} is in another log, "
+                    "too. Name each run once, and use runs with one epoch."
                 )
             of_model[row.subset, row.id] = row
     return {model: list(rows.values()) for model, rows in by_model.items()}

@@ -48,13 +48,12 @@ from misstep.scorers._variations import (
     VariationRecord,
     keep_variations,
 )
-from misstep.scorers._verdicts import READINGS, Reading, Unread, Verdict, read_verdict
+from misstep.scorers._verdicts import read_verdict
 from misstep.scorers._votes import Tally, Vote, read_vote, reasoning_of, tally
 
 __all__ = [
     "FOUND",
     "LEVEL",
-    "READINGS",
     "SEED",
     "VARIATIONS",
     "Comparison",
@@ -62,7 +61,6 @@ __all__ = [
     "Estimate",
     "Flagged",
     "Outcome",
-    "Reading",
     "Reply",
     "Scoring",
     "SectionsReading",
@@ -70,10 +68,8 @@ __all__ = [
     "StructuredReply",
     "Tally",
     "Turn",
-    "Unread",
     "Variation",
     "VariationRecord",
-    "Verdict",
     "Vote",
     "answer_metrics",
     "answer_scoring",

@@ -8,11 +8,10 @@ from typing import cast
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
 
-from misstep.registry import NO_ERROR
 from misstep.scorers._first_error import first_error
 from misstep.scorers._intervals import share
 from misstep.scorers._metrics import interval
-from misstep.scorers._verdicts import Verdict
+from misstep.verdicts import NO_ERROR, Verdict
 
 THIRD = "position_third"
 """Where a sample's metadata tells in which third of the solution the error is."""

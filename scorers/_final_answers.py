@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 
 from misstep.registry import AnswerKind
-from misstep.scorers._verdicts import Reading
+from misstep.verdicts import Reading
 
 _QUOTES = "\"'`´“”‘’„‚«»"
 _PREFIX = re.compile(r"answer ?:", re.IGNORECASE)

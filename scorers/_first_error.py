@@ -8,11 +8,11 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from misstep.registry import MISSING, NO_ERROR, REWARDS
+from misstep.registry import MISSING, REWARDS
 from misstep.scorers._metrics import first_error_metrics
-from misstep.scorers._verdicts import Reading, Unread, Verdict
 from misstep.scorers._votes import Vote, read_vote, tally
 from misstep.scorers._voting_record import shortened, voting_record
+from misstep.verdicts import NO_ERROR, Reading, Unread, Verdict
 
 REASONS = {
     Unread.NO_BOX: "invalid_response_format",

@@ -20,7 +20,7 @@ from misstep.scorers._intervals import (
     harmonic_mean,
     share,
 )
-from misstep.scorers._verdicts import Unread
+from misstep.verdicts import Unread
 
 _hit = value_to_float()
 NOT_UNPARSED = (None, Unread.TRUNCATED, Unread.NOT_RECORDED)

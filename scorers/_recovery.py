@@ -10,8 +10,8 @@ from misstep.scorers._final_answers import is_right
 from misstep.scorers._first_error import REASONS, UNREAD_TEXT, code
 from misstep.scorers._recovery_metrics import recovery_metrics
 from misstep.scorers._variations import VariationRecord, kept_variations
-from misstep.scorers._verdicts import Reading
 from misstep.scorers._voting_record import shortened
+from misstep.verdicts import Reading
 
 _LONGEST = 200
 """Characters of an answer that a score keeps; the reply itself is in the sample's store."""

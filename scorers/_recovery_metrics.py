@@ -17,7 +17,7 @@ from misstep.registry import third_of
 from misstep.scorers._intervals import Estimate, paired_difference, share, wilson
 from misstep.scorers._metrics import interval
 from misstep.scorers._variations import VARIATIONS, Variation
-from misstep.scorers._verdicts import Unread
+from misstep.verdicts import Unread
 
 LENGTHS = ((6, "1-6"), (12, "7-12"), (24, "13-24"))
 """Up to how many steps a solution counts as one of a range; longer ones are of the last."""

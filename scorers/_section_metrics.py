@@ -21,7 +21,7 @@ from misstep.scorers._intervals import (
     share,
 )
 from misstep.scorers._metrics import NOT_UNPARSED, interval
-from misstep.scorers._verdicts import Unread
+from misstep.verdicts import Unread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

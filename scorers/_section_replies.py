@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from misstep.scorers._verdicts import Unread
+from misstep.verdicts import Unread
 
 SectionsReading: TypeAlias = Literal["strict", "published"]
 

@@ -18,7 +18,7 @@ from misstep.scorers._section_replies import (
     read_sections,
     read_structured,
 )
-from misstep.scorers._verdicts import Unread
+from misstep.verdicts import Unread
 
 
 @scorer(metrics=[section_metrics()])

@@ -7,7 +7,7 @@ from inspect_ai.util import Store
 from pydantic import BaseModel
 
 from misstep.registry import MisstepError
-from misstep.scorers._verdicts import Unread
+from misstep.verdicts import Unread
 
 Variation = Literal["NR", "CR", "IR"]
 VARIATIONS: tuple[Variation, ...] = ("NR", "CR", "IR")

@@ -5,29 +5,9 @@ writer evidently meant. Both take time linear in the text, whatever it holds.
 """
 
 import re
-from enum import StrEnum
-from typing import Literal, TypeAlias
 
-Verdict: TypeAlias = int
-"""The index of the first wrong step, or NO_ERROR."""
-
-Reading: TypeAlias = Literal["strict", "lenient"]
-READINGS: tuple[Reading, ...] = ("strict", "lenient")
-
-
-class Unread(StrEnum):
-    """Why a reply gives no verdict. It never matches a label."""
-
-    NO_BOX = "no_box"
-    NOT_AN_INDEX = "not_an_index"
-    NO_CONCLUSION = "no_conclusion"
-    NO_SECTION = "no_section"
-    NOT_STRUCTURED = "not_structured"
-    TRUNCATED = "truncated"
-    REFUSED = "refused"
-    EMPTY = "empty"
-    NOT_RECORDED = "not_recorded"
-    NO_REWARD = "no_reward"
+from misstep.boxes import box_spans, last_published_box
+from misstep.verdicts import Reading, Unread, Verdict
 
 
 def read_verdict(text: str, reading: Reading) -> Verdict | Unread:
@@ -39,37 +19,20 @@ def read_verdict(text: str, reading: Reading) -> Verdict | Unread:
             the last box that holds one index, looking through markup (`\text{3}`), tag names
             (`paragraph_3`) and remarks (`-1 (not found)`).
     """
-    box = last_box(text)
+    box = last_published_box(text)
     strict = Unread.NO_BOX if box is None else index_in(box)
     if reading == "strict":
         return strict
-    # A last box that holds a bare index is the last that parses, too, unless one is written with a
-    # space, as only this reading knows them.
-    if isinstance(strict, int) and text.count(r"\boxed") == text.count(_BOX):
+    # If the last box holds a bare index, then it is also the last box that holds one, unless some
+    # box is written with a space before its brace: only the lenient reading knows those.
+    if isinstance(strict, int) and text.count(r"\boxed") == text.count(r"\boxed{"):
         return strict
-    boxes = _nested_boxes(text)
-    for box in reversed(boxes):
-        index = _lenient_index(box)
+    spans = box_spans(text, latex=False)
+    for start, end in reversed(spans):
+        index = _lenient_index(text[start:end]) if end - start <= _LONGEST else None
         if index is not None:
             return index
-    return Unread.NOT_AN_INDEX if boxes else Unread.NO_BOX
-
-
-def last_box(text: str) -> str | None:
-    r"""The content of the last `\boxed{…}` up to its first `}`, stripped, as the published rule.
-
-    The same as the last match of the published pattern `\\boxed\{([^}]*)\}`, which takes quadratic
-    time on a text of many unclosed boxes.
-    """
-    box: str | None = None
-    start = text.find(_BOX)
-    while start >= 0:
-        end = text.find("}", start)
-        if end < 0:
-            break
-        box = text[start + len(_BOX) : end]
-        start = text.find(_BOX, end)
-    return None if box is None else box.strip()
+    return Unread.NOT_AN_INDEX if spans else Unread.NO_BOX
 
 
 def index_in(box: str) -> Verdict | Unread:
@@ -80,32 +43,8 @@ def index_in(box: str) -> Verdict | Unread:
         return Unread.NOT_AN_INDEX
 
 
-_BOX = r"\boxed{"
-# One literal first character an alternative, so that the scan between braces is fast.
-_BRACE = re.compile(r"\{|\}|\\boxed\s*\{|\\\{|\\\}")
 _LONGEST = 1000
-"""Characters; a longer box holds prose, not an index."""
-
-
-def _nested_boxes(text: str) -> list[str]:
-    """The contents of all closed boxes in the order of their openings, braces balanced."""
-    opened: list[tuple[int, int] | None] = []
-    closed: list[tuple[int, int, int]] = []
-    for brace in _BRACE.finditer(text):
-        match brace.group():
-            case r"\{" | r"\}":
-                continue
-            case "}":
-                box = opened.pop() if opened else None
-                if box is not None:
-                    closed.append((*box, brace.start()))
-            case "{":
-                opened.append(None)
-            case _:
-                opened.append(brace.span())
-    # Of a box in a box in a box, cutting out each would take quadratic time.
-    return [text[a:b] if b - a <= _LONGEST else "" for _, a, b in sorted(closed)]
-
+"""Characters. A longer box holds prose, not an index."""
 
 _MINUS = str.maketrans({"\u2212": "-", "\u2013": "-", "\u2014": "-", "$": None, "~": " "})
 _SPACING = re.compile(r"\\[,;:! ]|\\q?quad\b|\\[()]")

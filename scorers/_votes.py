@@ -9,8 +9,10 @@ from math import exp
 
 from inspect_ai.model import ChatCompletionChoice, ContentReasoning
 
+from misstep.boxes import last_published_box
 from misstep.registry import MisstepError
-from misstep.scorers._verdicts import Reading, Unread, Verdict, index_in, last_box, read_verdict
+from misstep.scorers._verdicts import index_in, read_verdict
+from misstep.verdicts import Reading, Unread, Verdict
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def _read_choice(choice: ChatCompletionChoice, reading: Reading) -> Vote:
 
 def _read_text(text: str, reading: Reading) -> Vote:
     if reading == "strict":
-        box = last_box(text)
+        box = last_published_box(text)
         return Vote(Unread.NO_BOX if box is None else index_in(box), box)
     verdict = read_verdict(text, reading)
     return Vote(verdict, None if isinstance(verdict, Unread) else str(verdict))

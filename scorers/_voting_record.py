@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from misstep.scorers._verdicts import Unread, Verdict
 from misstep.scorers._votes import Tally, Vote, tally
+from misstep.verdicts import Unread, Verdict
 
 _LONGEST = 40
 """Characters of a ballot that the log keeps; an index is shorter, and the reply itself is there."""

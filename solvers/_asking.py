@@ -7,7 +7,7 @@ from inspect_ai.model import ChatMessage, GenerateConfigArgs, ModelOutput
 from inspect_ai.solver import Generate, TaskState
 
 from misstep._inspect_private import active_generate_config
-from misstep.providers import asking_for
+from misstep.providers import set_call_purpose
 
 SEED = 42
 """Of the first call; the next take 43, 44, and so on."""
@@ -38,7 +38,7 @@ async def ask(
     """
     seed = active_generate_config().seed
     base = SEED if seed is None else seed
-    with asking_for(vote, step):
+    with set_call_purpose(vote, step):
         return await reply_to(
             state,
             generate,

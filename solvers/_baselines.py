@@ -6,7 +6,7 @@ from random import Random
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from misstep.registry import NO_ERROR
+from misstep.verdicts import NO_ERROR
 
 Guess = Callable[[int, Random], int]
 """A verdict for a solution of so many steps."""

@@ -7,7 +7,7 @@ from inspect_ai.model import ChatMessageAssistant, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.registry import REWARDS
-from misstep.rewards import Aggregation, RewardModel, reward_model
+from misstep.rewards import Aggregation, RewardModel, find_reward_model
 from misstep.scorers import FOUND, Solved
 from misstep.solvers._account import Account
 from misstep.solvers._policy import BLANK_LINE, Continuation, Policy
@@ -73,8 +73,8 @@ def guided_search(
 
 
 def _rewards(settings: SearchSettings, account: Account) -> RewardModel:
-    return reward_model(
-        settings.style, required=True, spent=lambda output: account.spend("reward", output)
+    return find_reward_model(
+        settings.style, required=True, on_output=lambda output: account.spend("reward", output)
     )
 
 

@@ -13,7 +13,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.solver import Generate, TaskState
 
-from misstep.boxes import boxes
+from misstep.boxes import box_spans
 from misstep.registry import fill, find_policy_prompt, find_provider
 from misstep.solvers._voting import draw_votes
 
@@ -102,6 +102,6 @@ def distinct(choices: Sequence[ChatCompletionChoice]) -> list[Drawn]:
         step = text.strip().split(BLANK_LINE)[0].strip()
         ended = ended and step == text.strip()
         known = found.get(step, Drawn(step, 0, False, True))
-        final = known.final or (ended and len(boxes(step)) == 1)
+        final = known.final or (ended and len(box_spans(step)) == 1)
         found[step] = Drawn(step, known.count + 1, final, known.ended and ended)
     return list(found.values())

@@ -4,8 +4,9 @@ from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOu
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.registry import RECORDED
-from misstep.scorers import Unread, unread_output
+from misstep.scorers import unread_output
 from misstep.solvers._threshold import first_below
+from misstep.verdicts import Unread
 
 
 @solver

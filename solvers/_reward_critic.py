@@ -3,7 +3,7 @@
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.registry import MisstepError, find_judge
-from misstep.rewards import reward_model
+from misstep.rewards import find_reward_model
 from misstep.solvers._threshold import first_below
 
 
@@ -25,8 +25,8 @@ def reward(style: str = "single_token", threshold: float | None = None) -> Solve
         raise MisstepError(f"threshold={threshold}: a number from 0 to 1 is needed.")
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        model = reward_model(style)
-        rewards = await model.of_steps(state.input_text, state.metadata["steps"])
+        model = find_reward_model(style)
+        rewards = await model.score_steps(state.input_text, state.metadata["steps"])
         limit = model.threshold if threshold is None else threshold
         values = [reward.value for reward in rewards]
         why = next((reward.missing for reward in rewards if reward.value is None), None)

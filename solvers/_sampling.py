@@ -57,7 +57,7 @@ async def with_rewards(
     """The solutions with the rewards of their steps; equal ones are scored once."""
     texts = list(dict.fromkeys(solution.text for solution in solutions if solution.steps))
     steps = {solution.text: solution.steps for solution in solutions}
-    scored = await rewards.of_solutions(problem, [steps[text] for text in texts])
+    scored = await rewards.score_solutions(problem, [steps[text] for text in texts])
     known = dict(zip(texts, scored, strict=True))
     return [Sampled(s.text, s.answer, s.cut, known.get(s.text, [])) for s in solutions]
 

@@ -142,7 +142,7 @@ class Search:
 
     async def _options(self, problem: str, path: Path, drawn: Sequence[Drawn]) -> list[_Option]:
         written = [candidate for candidate in drawn if candidate.text]
-        rewards = await self._rewards.of_candidates(
+        rewards = await self._rewards.score_candidates(
             problem, path.steps, [candidate.text for candidate in written]
         )
         options = [_Option(path, c, r) for c, r in zip(written, rewards, strict=True)]

@@ -6,11 +6,12 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect
 
-from misstep.registry import NO_ERROR, UnknownNameError, find_judge
-from misstep.rewards import StepVerdict, conversation, read_step
-from misstep.scorers import Unread, unread_output
+from misstep.registry import UnknownNameError, find_judge
+from misstep.rewards import StepVerdict, judge_messages, read_step_verdict
+from misstep.scorers import unread_output
 from misstep.solvers._asking import ask
 from misstep.solvers._threshold import keep_rewards
+from misstep.verdicts import NO_ERROR, Unread
 
 Order = Literal["sequential", "parallel"]
 ORDERS: tuple[Order, ...] = ("sequential", "parallel")
@@ -37,9 +38,9 @@ def stepwise(style: str = "single_token", order: Order = "sequential") -> Solver
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         async def judged(step: int) -> StepVerdict:
-            questions = conversation(judge, state.input_text, steps, step)
+            questions = judge_messages(judge, state.input_text, steps, step)
             output = await ask(state, generate, questions, step=step)
-            return read_step(output.choices[0], judge)
+            return read_step_verdict(output.choices[0], judge)
 
         steps: list[str] = state.metadata["steps"]
         verdicts: list[StepVerdict] = []

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from inspect_ai.model import ModelOutput
 
-from misstep.registry import MISSING, NO_ERROR, REWARDS
-from misstep.scorers import Unread, unread_output
+from misstep.registry import MISSING, REWARDS
+from misstep.scorers import unread_output
+from misstep.verdicts import NO_ERROR, Unread
 
 
 def first_below(

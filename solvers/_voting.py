@@ -9,8 +9,9 @@ from inspect_ai.model import ChatCompletionChoice, ChatMessage, ModelOutput, Mod
 from inspect_ai.solver import Generate, TaskState
 from inspect_ai.util import collect
 
-from misstep.scorers import READINGS, read_vote, votes_needed
+from misstep.scorers import read_vote, votes_needed
 from misstep.solvers._asking import ask
+from misstep.verdicts import READINGS
 
 
 async def draw_votes(

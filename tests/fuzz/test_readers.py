@@ -13,10 +13,11 @@ from misstep.forge._reply import InjectionReply, UnreadableReplyError, read_repl
 from misstep.loaders._files import parse_rows
 from misstep.loaders._rows import check_rows
 from misstep.registry import DataError, MisstepError, RegistryError, task_arguments
-from misstep.registry._yaml import read_yaml
-from misstep.scorers import Flagged, Unread, read_sections, read_structured, read_verdict
+from misstep.registry._user_input import read_yaml
+from misstep.runs import read_sweep
+from misstep.scorers import Flagged, read_sections, read_structured, read_verdict
 from misstep.scorers._answer_equality import compare_plainly
-from misstep.sweeps import read_sweep
+from misstep.verdicts import Unread
 
 PIECES = [
     "\\boxed{",
@@ -93,7 +94,7 @@ def test_a_structured_reply_is_read_or_refused(text):
 def test_boxes_are_parts_of_the_text(text):
     for box in boxes(text):
         assert box in text
-    assert last_boxed(text) == (boxes(text)[-1] if boxes(text) else None)
+    assert last_boxed(text) == ([*boxes(text)] or [None])[-1]
 
 
 @quick

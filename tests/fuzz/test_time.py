@@ -11,14 +11,14 @@ import resource
 
 import yaml
 from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant
-from misstep.boxes import boxes
+from misstep.boxes import boxes, last_boxed
 from misstep.scorers import compare_texts
 from misstep.forge import split_steps
 from misstep.forge._reply import InjectionReply, UnreadableReplyError, read_reply
 from misstep.loaders._files import parse_rows
 from misstep.registry import DataError, find_judge, parse_yaml
 from misstep.scorers import read_sections, read_structured, read_verdict
-from misstep.rewards._step_verdicts import read_step
+from misstep.rewards import read_step_verdict
 
 resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))
 
@@ -29,12 +29,13 @@ def read(text):
     for reading in ("strict", "published"):
         read_sections(text, reading)
     read_structured(text)
-    boxes(text)
+    list(boxes(text, longest=1000))
+    last_boxed(text)
     split_steps(text)
     compare_texts(text, "1")
     choice = ChatCompletionChoice(message=ChatMessageAssistant(content=text))
     for judge in ("single_token", "written", "plain"):
-        read_step(choice, find_judge(judge))
+        read_step_verdict(choice, find_judge(judge))
 
 
 def read_injection(text):
@@ -59,6 +60,7 @@ def read_file(text):
 for piece in {pieces!r}:
     text = piece * (1_000_000 // len(piece)) + "x"
     read(text)
+    read(text + "}" * text.count("{"))
     for start in ("", "```", '{"error_step": '):
         read_injection(start + text)
     read_file(text)

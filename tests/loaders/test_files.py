@@ -88,7 +88,7 @@ def test_relative_paths_are_those_of_the_shell(tmp_path, monkeypatch):
         folder.mkdir()
         (folder / "both.jsonl").touch()
     (now / "here.jsonl").touch()
-    monkeypatch.setattr("misstep.registry._start._START", started)
+    monkeypatch.setattr("misstep.registry._user_input._START", started)
     monkeypatch.chdir(now)
     assert from_start("both.jsonl") == started / "both.jsonl"
     assert from_start("here.jsonl") == now / "here.jsonl"

@@ -2,8 +2,7 @@
 
 import pytest
 
-from misstep.registry import find_judge, prms
-from misstep.registry._prms import Prm
+from misstep.registry import Prm, find_judge, prms
 
 WANTED = {
     "Qwen/Qwen2.5-Math-PRM-7B",
@@ -31,10 +30,10 @@ def test_the_known_ones_are_there_and_say_where_their_facts_are_from():
     ("change", "says"),
     [
         ({"step_token": None}, "needs step_token"),
-        ({"template": "{problem}"}, "{steps} must stand exactly once"),
-        ({"step": "{step}"}, "must hold its step_token"),
+        ({"template": "{problem}"}, "must contain {steps} exactly once"),
+        ({"step": "{step}"}, "must contain the step_token"),
         ({"right": "good"}, "one of the `labels`"),
-        ({"way": "judge"}, "needs its style"),
+        ({"way": "judge"}, "needs a style"),
     ],
 )
 def test_an_incomplete_entry_is_refused(change, says):

@@ -3,9 +3,9 @@ from inspect_ai import Task
 from pydantic import Field
 
 from misstep.registry import RegistryError, domains, evals, find_domain, published, sources
-from misstep.registry._evals import Eval
-from misstep.registry._read import Fact, read_facts
+from misstep.registry._facts import Fact, read_facts
 from misstep.registry._sources import Source
+from misstep.registry._variants import Eval
 
 
 class Part(Fact):
@@ -20,7 +20,7 @@ class Thing(Fact):
 def read(tmp_path, text, entry=Thing):
     (tmp_path / "things.yaml").write_text(text, encoding="utf-8")
     read_facts.cache_clear()
-    return read_facts("things.yaml", entry, tmp_path)
+    return read_facts("things.yaml", dict[str, entry], tmp_path)
 
 
 def test_a_good_file_is_read(tmp_path):
@@ -36,7 +36,7 @@ def test_a_good_file_is_read(tmp_path):
         ("a: {}", "a.colour: Field required"),
         ("a: {colour: 3}", r"a.colour: .*the value is 3"),
         ("a: [", "not valid YAML"),
-        ("a: {colour: red}\na: {colour: blue}", "'a' stands twice"),
+        ("a: {colour: red}\na: {colour: blue}", "duplicate key 'a'"),
         ("- 1", "valid dictionary"),
         ("a: !!python/object/apply:os.system [echo]", "not valid YAML"),
     ],
@@ -49,30 +49,33 @@ def test_a_mistake_names_file_key_and_close_match(tmp_path, text, says):
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(RegistryError, match=r"nothing\.yaml: cannot be read"):
-        read_facts("nothing.yaml", Thing, tmp_path)
+        read_facts("nothing.yaml", dict[str, Thing], tmp_path)
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("a: {description: d, home: hub, licence: x, files: []}", "at least 1 item"),
         (
-            "a: {description: d, home: hub, licence: x,"
+            "a: {description: d, kind: first_error, home: hub, licence: x, files: []}",
+            "at least 1 item",
+        ),
+        (
+            "a: {description: d, kind: first_error, home: hub, licence: x,"
             " files: [{path: p.json, rows: 1, sha256: 123}]}",
             "sha256",
         ),
         (
-            "a: {description: d, home: hub, repository: o/r, licence: x,"
+            "a: {description: d, kind: first_error, home: hub, repository: o/r, licence: x,"
             " files: [{path: p.json, rows: 1}]}",
-            "sha256 is needed where no commit",
+            "sha256 is needed because no GitHub commit",
         ),
         (
-            "a: {description: d, home: github, repository: o/r, revision: main, licence: x,"
-            " files: [{path: p.json, rows: 1}]}",
+            "a: {description: d, kind: first_error, home: github, repository: o/r, revision: main,"
+            " licence: x, files: [{path: p.json, rows: 1}]}",
             "must be a full commit",
         ),
         (
-            "a: {description: d, home: hub, repository: o/r, licence: x,"
+            "a: {description: d, kind: first_error, home: hub, repository: o/r, licence: x,"
             " files: [{path: p.json, rows: 3, subsets: {x: 1, y: 1}}]}",
             "the subsets have 2 rows of 3",
         ),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from misstep.registry._yaml import read_yaml
+from misstep.registry._user_input import read_yaml
 from tests.support.openai_server import OpenAIServer
 
 RUNS = Path(__file__).parents[2] / "registry" / "runs"

@@ -13,7 +13,7 @@ from misstep.evals.processbench import processbench
 from misstep.loaders import load_rows
 from misstep.registry import CHARACTERS_A_TOKEN, Price, price_of, prices
 from misstep.reports import estimate
-from misstep.reports._tokens import token_counter
+from misstep.reports._estimate import token_counter
 from tests.deltabench_rows import delta_row
 from tests.reports.conftest import ROWS
 from tests.support.openai_server import OpenAIServer
@@ -75,7 +75,7 @@ def test_every_eval_is_walked_through(tmp_path):
 def test_completions_end_at_their_limit():
     single = estimate(processbench(source="sample", critic="stepwise"), MODEL, limit=2)
     assert single.completion_tokens == single.calls
-    assert "or the limit where that is less" in single.completion_rule
+    assert "or the token limit if it is lower" in single.completion_rule
 
 
 def test_earlier_runs_give_the_length_of_completions(runs):
@@ -106,7 +106,6 @@ def test_a_model_called_leanly_costs_what_it_costs():
     assert price_of("lean/local/critic") is None
 
 
-@pytest.mark.long
 def test_the_embedded_model_counts_its_own_tokens_exactly(tmp_path):
     """The estimate is to the token what the run then reads."""
     task = {"source": "sample", "domain": "generic"}

@@ -5,7 +5,7 @@ from math import exp
 import pytest
 from inspect_ai.model import get_model
 
-from misstep.providers import scores_question
+from misstep.providers import scoring_messages
 from misstep.registry import MisstepError
 
 WORDS = ["[UNK]", "one", "two", "is", "so", "<extra_0>", "ки", "+", "-"]
@@ -50,7 +50,7 @@ def weights(tmp_path_factory):
 
 async def scored(name, steps, **arguments):
     async with get_model(f"local_prm/{name}", memoize=False, **arguments) as model:
-        return await model.generate(scores_question("two is two", steps))
+        return await model.generate(scoring_messages("two is two", steps))
 
 
 def logits_at(weights, head, text, word):
@@ -80,7 +80,7 @@ async def test_a_token_classifier_scores_all_steps_in_one_pass(weights):
         head="token_classification",
     )
     from misstep.registry import find_prm
-    from misstep.rewards._prm_input import prm_input
+    from misstep.rewards._prm_format import prm_input
 
     text = prm_input(find_prm("qwen2.5-math-prm-7b"), "two is two", ["one is one", "so two"])
     found = logits_at(weights, "token_classification", text, "<extra_0>")

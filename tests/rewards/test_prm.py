@@ -6,7 +6,7 @@ from math import exp, nan
 import pytest
 from inspect_ai.model import get_model
 
-from misstep.providers import scores_question
+from misstep.providers import scoring_messages
 from misstep.registry import MisstepError
 from tests.support.openai_server import Fault, Faults, OpenAIServer
 from tests.support.openai_server._pooling import tokenize
@@ -24,7 +24,7 @@ async def ask(name, pooling, steps=STEPS, faults=None, **arguments):
     with OpenAIServer(pooling=pooling, faults=faults) as server:
         url = server.url.removesuffix("/v1")
         async with get_model(f"prm/{name}", base_url=url, memoize=False, **arguments) as model:
-            output = await model.generate(scores_question("How much?", steps))
+            output = await model.generate(scoring_messages("How much?", steps))
         return output, server.requests
 
 

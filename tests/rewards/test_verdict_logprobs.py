@@ -5,7 +5,7 @@ from math import exp, log, nan
 import pytest
 from inspect_ai.model import Logprob, TopLogprob
 
-from misstep.rewards import NoProbability, right_probability
+from misstep.rewards import MissingProbability, right_probability
 
 RIGHT, WRONG = ["right", "+"], ["wrong", "-"]
 
@@ -48,12 +48,12 @@ def test_all_spellings_of_a_word_add_up():
 @pytest.mark.parametrize(
     ("tokens", "why"),
     [
-        ([], NoProbability.NO_LOGPROBS),
-        ([token("Left", Left=0.9, Up=0.1)], NoProbability.NO_TOKEN),
-        ([Logprob(token="Right", logprob=-0.1)], NoProbability.NO_ALTERNATIVES),
-        ([token("Right", Right=nan, Wrong=0.1)], NoProbability.NOT_A_NUMBER),
+        ([], MissingProbability.NO_LOGPROBS),
+        ([token("Left", Left=0.9, Up=0.1)], MissingProbability.NO_TOKEN),
+        ([Logprob(token="Right", logprob=-0.1)], MissingProbability.NO_ALTERNATIVES),
+        ([token("Right", Right=nan, Wrong=0.1)], MissingProbability.NOT_A_NUMBER),
         # Begun in the middle of a token that no word begins with.
-        ([token("isRight", isRight=0.9, Up=0.1)], NoProbability.NO_WORD),
+        ([token("isRight", isRight=0.9, Up=0.1)], MissingProbability.NO_WORD),
     ],
 )
 def test_what_cannot_be_told_is_missing_and_says_why(tokens, why):

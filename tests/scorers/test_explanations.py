@@ -1,6 +1,7 @@
 import pytest
 
-from misstep.scorers import Unread, Vote, score_votes
+from misstep.scorers import Vote, score_votes
+from misstep.verdicts import Unread
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from inspect_ai.solver import TaskState
 
 from misstep.scorers import (
     Flagged,
-    Unread,
     error_sections,
     error_sections_published,
     read_sections,
     read_structured,
 )
+from misstep.verdicts import Unread
 
 SCORERS = {"strict": error_sections, "published": error_sections_published}
 

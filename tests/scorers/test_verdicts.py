@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from misstep.scorers import Unread, read_verdict
+from misstep.scorers import read_verdict
+from misstep.verdicts import Unread
 
 UNREADABLE = Unread.NOT_AN_INDEX
 

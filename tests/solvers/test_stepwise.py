@@ -8,9 +8,9 @@ from inspect_ai.model import (
 )
 
 from misstep.registry import MisstepError, UnknownNameError, find_judge
-from misstep.rewards import conversation, read_step
-from misstep.scorers import Unread
+from misstep.rewards import judge_messages, read_step_verdict
 from misstep.solvers import CriticOptions, find_critic
+from misstep.verdicts import Unread
 
 
 def reply(text, stop_reason="stop", logprobs=None):
@@ -24,8 +24,8 @@ def turns(messages):
 
 def test_single_token_asks_as_rlhflow_does():
     judge = find_judge("single_token")
-    assert turns(conversation(judge, "P", ["a", "b", "c"], 0)) == [("user", "P\n\na")]
-    assert turns(conversation(judge, "P", ["a", "b", "c"], 2)) == [
+    assert turns(judge_messages(judge, "P", ["a", "b", "c"], 0)) == [("user", "P\n\na")]
+    assert turns(judge_messages(judge, "P", ["a", "b", "c"], 2)) == [
         ("user", "P\n\na"),
         ("assistant", "+"),
         ("user", "b"),
@@ -36,13 +36,13 @@ def test_single_token_asks_as_rlhflow_does():
 
 
 def test_a_written_judgement_has_a_system_instruction_and_constant_history():
-    asked = turns(conversation(find_judge("written"), "P", ["a", "b"], 1))
+    asked = turns(judge_messages(find_judge("written"), "P", ["a", "b"], 1))
     assert [role for role, _ in asked] == ["system", "user", "assistant", "user"]
     assert asked[2][1] == r"\boxed{Right}"
 
 
 def test_plain_asks_about_each_step_on_its_own():
-    [(role, text)] = turns(conversation(find_judge("plain"), "P", ["a", "b {step}", "c"], 2))
+    [(role, text)] = turns(judge_messages(find_judge("plain"), "P", ["a", "b {step}", "c"], 2))
     assert role == "user"
     assert "[Checked steps]\n\na\n\nb {step}\n\n[Next step]\n\nc\n" in text
 
@@ -52,7 +52,7 @@ def test_plain_asks_about_each_step_on_its_own():
     [("+", True), (" +\n", True), ("-", False), ("no", False), ("", Unread.EMPTY)],
 )
 def test_single_token_is_right_when_it_starts_with_a_plus(text, right):
-    assert read_step(reply(text, "max_tokens"), find_judge("single_token")).right == right
+    assert read_step_verdict(reply(text, "max_tokens"), find_judge("single_token")).right == right
 
 
 @pytest.mark.parametrize(
@@ -76,20 +76,22 @@ def test_single_token_is_right_when_it_starts_with_a_plus(text, right):
 )
 def test_an_unreadable_judgement_is_no_verdict(text, right):
     for style in ("written", "plain"):
-        assert read_step(reply(text), find_judge(style)).right == right
+        assert read_step_verdict(reply(text), find_judge(style)).right == right
 
 
 def test_a_judgement_that_was_cut_or_refused_is_no_verdict():
     judge = find_judge("written")
-    assert read_step(reply(r"\boxed{right}", "max_tokens"), judge).right == Unread.TRUNCATED
-    assert read_step(reply(r"\boxed{right}", "content_filter"), judge).right == Unread.REFUSED
+    assert read_step_verdict(reply(r"\boxed{right}", "max_tokens"), judge).right == Unread.TRUNCATED
+    assert (
+        read_step_verdict(reply(r"\boxed{right}", "content_filter"), judge).right == Unread.REFUSED
+    )
 
 
 @pytest.mark.parametrize("style", ["single_token", "written", "plain"])
 def test_a_prompt_that_is_too_long_is_no_verdict(style):
     # Providers give the error as the text.
     refused = reply("This model's maximum context length is 8192 tokens.", "model_length")
-    assert read_step(refused, find_judge(style)).right == Unread.TRUNCATED
+    assert read_step_verdict(refused, find_judge(style)).right == Unread.TRUNCATED
 
 
 def token(text, logprob, **options):
@@ -107,7 +109,7 @@ def test_the_probability_is_normalised_over_the_verdict_words():
         token("Right", log(0.6), Right=log(0.6), Wrong=log(0.2), Left=log(0.2)),
         token("}", 0.0),
     ]
-    verdict = read_step(
+    verdict = read_step_verdict(
         reply(r"fine \boxed{Right}", logprobs=Logprobs(content=tokens)), find_judge("written")
     )
     assert verdict.right is True
@@ -115,7 +117,7 @@ def test_the_probability_is_normalised_over_the_verdict_words():
 
 
 def test_without_logprobs_there_is_no_probability():
-    assert read_step(reply("+"), find_judge("single_token")).probability is None
+    assert read_step_verdict(reply("+"), find_judge("single_token")).probability is None
 
 
 @pytest.mark.parametrize(

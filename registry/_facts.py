@@ -1,0 +1,208 @@
+"""Registry files: YAML that people edit, read into models that refuse unknown keys."""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from misstep.registry._errors import RegistryError, UnknownNameError, did_you_mean
+from misstep.registry._user_input import read_yaml
+
+FOLDER = Path(__file__).parent
+
+T = TypeVar("T")
+
+
+class Fact(BaseModel):
+    """An entry of a registry file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@cache
+def read_facts(file: str, shape: type[T], folder: Path = FOLDER) -> T:
+    """Return the content of a registry file.
+
+    Args:
+        file: The file's name.
+        shape: The type of the whole content, e.g. `dict[str, Source]`.
+        folder: The registry folder.
+
+    Raises:
+        RegistryError: The file is missing, is not YAML, or does not have this shape; the message
+            names the file, the key and the close match.
+    """
+    content = read_yaml(folder / file)
+    try:
+        return TypeAdapter(shape).validate_python(content)
+    except ValidationError as problem:
+        lines = [_explain(error, shape) for error in problem.errors(include_url=False)]
+        raise RegistryError(f"{folder / file}:\n" + "\n".join(f"  {x}" for x in lines)) from None
+
+
+def _explain(error: Any, shape: type[Any]) -> str:  # noqa: ANN401
+    where = ".".join(str(part) for part in error["loc"] if part != "[key]") or "(top level)"
+    if error["type"] == "extra_forbidden":
+        close = did_you_mean(str(error["loc"][-1]), sorted(set(_keys(shape))))
+        return f"{where}: unknown key.{close}"
+    value = "" if error["type"] == "missing" else f" (the value is {error['input']!r})"
+    return f"{where}: {error['msg']}{value}"
+
+
+def _keys(annotation: Any) -> Iterator[str]:  # noqa: ANN401
+    """Yield the keys of a model and of the models inside it."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        for name, field in annotation.model_fields.items():
+            yield name
+            yield from _keys(field.annotation)
+    else:
+        for inner in get_args(annotation):
+            yield from _keys(inner)
+
+
+def find_fact(kind: str, name: str | None, known: Mapping[str, T]) -> T:
+    """Return the entry with this name.
+
+    Args:
+        kind: What the entries are, for the message.
+        name: The name.
+        known: All entries.
+
+    Raises:
+        UnknownNameError: There is no such entry; the message lists the close ones.
+    """
+    if name is None or name not in known:
+        raise UnknownNameError(kind, name, known)
+    return known[name]
+
+
+class FactFile(Generic[T]):
+    """A registry file that maps names to entries. It is read at its first use."""
+
+    def __init__(self, file: str, entry: type[T], kind: str, default: str | None = None) -> None:
+        """Describe the file.
+
+        Args:
+            file: The file's name.
+            entry: The model of an entry.
+            kind: What the entries are, for messages.
+            default: The entry that is found without a name.
+        """
+        self._file = file
+        self._entry = entry
+        self._kind = kind
+        self._default = default
+
+    def __call__(self) -> dict[str, T]:
+        """Return all entries by name."""
+        facts: dict[str, T] = read_facts(self._file, dict[str, self._entry])  # type: ignore
+        return facts
+
+    def find(self, name: str | None = None) -> T:
+        """Return the entry with this name, or raise an error that lists the close ones."""
+        return find_fact(self._kind, self._default if name is None else name, self())
+
+
+class Price(Fact):
+    """A model's list price, in dollars per million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    source: str
+    date: date
+    """When the source was read."""
+
+
+prices = FactFile("prices.yaml", Price, "model with a known price")
+"""All known prices, by the model's name in Inspect."""
+
+
+def service_model(name: str) -> str:
+    """Return a model's name without `lean/`, which is a way to call a model, not another model."""
+    return name.removeprefix("lean/")
+
+
+def price_of(model: str) -> Price | None:
+    """Return the price of a model by its name in Inspect; None if it is unknown."""
+    return prices().get(service_model(model))
+
+
+class Provider(Fact):
+    """How a provider of Inspect handles the end of a message."""
+
+    continues: bool = False
+    """Whether it continues a trailing assistant message."""
+    continue_with: dict[str, Any] = Field(default_factory=dict)
+    """Request fields that make it continue, if it does not by default."""
+    new_turn_with: dict[str, Any] | None = None
+    """Request fields that make it begin a new message, if it does not by default; None if there
+    are none."""
+    stop_in_text_with: dict[str, Any] = Field(default_factory=dict)
+    """Request fields that keep a stop string in the text. They show whether a text ended at the
+    stop string or by itself."""
+
+
+_providers = FactFile("providers.yaml", Provider, "provider")
+
+
+def find_provider(name: str) -> Provider:
+    """Return the provider with this name; a provider that is not listed begins a new message."""
+    return _providers().get(name, Provider())
+
+
+Percent = Annotated[float, Field(ge=0, le=100)]
+
+
+class PublishedAccuracies(Fact):
+    """Published results on one subset, in percent; only F1 if the paper prints nothing else."""
+
+    error: Percent | None = None
+    correct: Percent | None = None
+    f1: Percent
+
+
+class PublishedSections(Fact):
+    """Published results on all erroneous sections, in percent, each a mean over solutions."""
+
+    precision: Percent
+    recall: Percent
+    f1: Percent
+
+
+class PublishedResult(Fact):
+    """One model's row of a published table."""
+
+    protocol: str
+    """How the model was asked: a key of the table's `protocols`."""
+    subsets: dict[str, PublishedAccuracies]
+    mean_f1: Percent | None = None
+    """The mean over the subsets, if it is printed."""
+    overall: PublishedSections | None = None
+    """Results on all rows, for DeltaBench."""
+
+
+class PublishedTable(Fact):
+    """A published table."""
+
+    eval: str
+    source: str
+    protocols: dict[str, str]
+    results: dict[str, PublishedResult]
+
+
+published = FactFile("published.yaml", PublishedTable, "published table")
+"""Numbers printed in papers, for comparison."""
+
+
+class LogicalError(Fact):
+    """A kind of logical error."""
+
+    description: str
+    example: str
+
+
+taxonomy = FactFile("taxonomy.yaml", LogicalError, "error type")
+"""The kinds of logical error that are injected."""

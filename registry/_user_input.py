@@ -1,0 +1,119 @@
+"""What users write: YAML, task arguments, paths."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from misstep.registry._errors import MisstepError, RegistryError
+
+_MAX_DEPTH = 100
+"""Nested lists and mappings. libyaml crashes the process at about ten thousand."""
+_Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_START = Path.cwd()
+"""The user's folder. Inspect changes the working directory while it makes a task; the entry point
+imports this module before that."""
+
+
+class _UniqueKeyLoader(_Loader):  # type: ignore[misc]
+    """A loader that refuses duplicate keys. YAML itself silently keeps the last one."""
+
+
+def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:  # noqa: ANN401
+    seen: set[Any] = set()
+    for key_node, _ in node.value:
+        if key_node.tag == "tag:yaml.org,2002:merge":
+            continue
+        key = loader.construct_object(key_node, deep=True)
+        if key in seen:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"duplicate key {key!r}", key_node.start_mark
+            )
+        seen.add(key)
+    loader.flatten_mapping(node)
+    return dict(loader.construct_pairs(node, deep=True))
+
+
+_UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+
+def parse_yaml(text: str) -> Any:  # noqa: ANN401
+    """Return the content of a YAML text that may come from anybody.
+
+    Raises:
+        yaml.YAMLError: The text is not valid YAML, has a duplicate key or is nested too deeply.
+    """
+    depth = 0
+    for event in yaml.parse(text, _Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            raise yaml.YAMLError(f"more than {_MAX_DEPTH} nested lists and mappings")
+    return _content(text)
+
+
+def read_yaml(path: Path) -> Any:  # noqa: ANN401
+    """Return the content of a registry file.
+
+    Raises:
+        RegistryError: The file cannot be read or is not valid YAML.
+    """
+    try:
+        return _content(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise RegistryError(f"{path}: cannot be read ({problem.strerror}).") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as problem:
+        raise RegistryError(f"{path}: not valid YAML: {_one_line(problem)}") from None
+
+
+def _content(text: str) -> Any:  # noqa: ANN401
+    try:
+        return _UniqueKeyLoader(text).get_single_data()
+    except yaml.YAMLError:
+        raise
+    except Exception as problem:
+        # PyYAML lets other errors through, e.g. for a date in month 13 or a list as a key.
+        raise yaml.YAMLError(f"invalid value: {problem}") from None
+
+
+def task_arguments(texts: Iterable[str]) -> dict[str, Any]:
+    """Return task arguments from texts `name=value`, read as Inspect reads them.
+
+    The value is YAML; `a,b` is a list.
+
+    Raises:
+        MisstepError: A text has another form, or its value is not valid YAML.
+    """
+    return dict(map(_task_argument, texts))
+
+
+def _task_argument(text: str) -> tuple[str, Any]:
+    name, equals, written = text.partition("=")
+    if not equals or not name:
+        raise MisstepError(f"'{text}' is not a task argument; write -T name=value")
+    try:
+        value = parse_yaml(written)
+    except yaml.YAMLError as problem:
+        raise MisstepError(
+            f"-T {text}: the value is not valid YAML: {_one_line(problem)}"
+        ) from None
+    if isinstance(value, str) and "," in value:
+        value = value.split(",")
+    return name.replace("-", "_"), value
+
+
+def _one_line(problem: Exception) -> str:
+    return " ".join(str(problem).split())
+
+
+def from_start(path: str) -> Path:
+    """Return a user's path as an absolute path.
+
+    A relative path is relative to the folder where the process started. If it exists only in the
+    current folder, it is relative to that.
+    """
+    given = Path(path).expanduser()
+    started = _START / given
+    return given.absolute() if given.exists() and not started.exists() else started
