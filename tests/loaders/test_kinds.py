@@ -16,7 +16,7 @@ from misstep.loaders import (
 )
 from misstep.loaders._rows import row_kind
 from misstep.registry import ROW_KINDS, DataError, UnknownNameError, sources
-from tests.deltabench_rows import delta_row
+from tests.support.rows import delta_row
 
 ROWS = {
     "first_error": {"id": "a", "problem": "p", "steps": ["s"], "label": 0},
