@@ -34,10 +34,10 @@ class EmbeddedAPI(Provider):
 
     Model arguments (`-M name=value`):
 
-    - `slots`: the number of requests that are computed together. With 1, the default, results
-      can be repeated exactly.
-    - `ctx`: the tokens of context for each slot. llama.cpp rounds up to a multiple of 256.
-    - `threads`: the number of threads.
+    - `slots`: requests that are computed together. Only with 1, the default, can results be
+      repeated exactly.
+    - `ctx`: tokens of context for each slot. llama.cpp rounds up to a multiple of 256.
+    - `threads`: threads of the CPU. Default: one for each core.
     """
 
     ARGUMENTS = tuple(_LIMITS)
@@ -114,11 +114,7 @@ class EmbeddedAPI(Provider):
 
 
 def read_settings(path: Path, arguments: Mapping[str, Any]) -> EngineSettings:
-    """Read the model arguments. Each is a whole number within its limits.
-
-    Raises:
-        ModelError: An argument is not a whole number within its limits.
-    """
+    """Read the model arguments, and raise a ModelError for a number outside its limits."""
     numbers = {"slots": 1, "ctx": _CTX, "threads": _usable_cores()}
     for name, value in arguments.items():
         low, high = _LIMITS[name]
@@ -141,12 +137,8 @@ def _log_record(reply: LlamaReply) -> dict[str, Any]:
     """Return what Inspect's log keeps of a reply."""
     return {
         "choices": [
-            {
-                "finish_reason": answer.finish_reason,
-                "content": answer.text,
-                "tokens": answer.tokens,
-            }
-            for answer in reply.choices
+            {"finish_reason": one.finish_reason, "content": one.text, "tokens": one.tokens}
+            for one in reply.choices
         ],
         "prompt_tokens": reply.prompt_tokens,
         "cached_tokens": reply.cached_tokens,

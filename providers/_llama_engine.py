@@ -5,12 +5,11 @@ import importlib
 import importlib.util
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import BoundedSemaphore, Event, Lock
-from types import ModuleType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import httpx
 
@@ -31,14 +30,6 @@ class EngineSettings(NamedTuple):
     slots: int
     ctx: int
     threads: int
-
-
-class _Server(Protocol):
-    listening_address: str
-
-    def handle_chat_completions(
-        self, prompt: dict[str, Any], callback: Callable[[dict[str, Any]], bool]
-    ) -> None: ...
 
 
 class StoppedError(Exception):
@@ -85,12 +76,6 @@ class LlamaEngine:
         """Return the number of tokens of a conversation, including the chat template.
 
         It uses the server's HTTP port, because only the port counts tokens without computing.
-
-        Args:
-            messages: The messages in the format of llama.cpp's chat completions.
-
-        Raises:
-            RefusedError: llama.cpp cannot read this conversation.
         """
         with httpx.Client(
             base_url=self._server.listening_address,
@@ -209,7 +194,8 @@ def _content(response: httpx.Response) -> dict[str, Any]:
     return content
 
 
-def _load(settings: EngineSettings, key: str) -> _Server:
+def _load(settings: EngineSettings, key: str) -> Any:  # noqa: ANN401 - xllamacpp has no types
+    """Return the server object of xllamacpp, with the model loaded."""
     # Set before OpenMP loads. Otherwise its threads use CPU time while they wait.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
@@ -220,7 +206,7 @@ def _load(settings: EngineSettings, key: str) -> _Server:
             "Reinstall it: pip install --force-reinstall 'misstep[embedded]'"
         ) from None
     try:
-        server: _Server = xllamacpp.Server(_parameters(xllamacpp, settings, key))
+        return xllamacpp.Server(_parameters(xllamacpp.CommonParams(), settings, key))
     except RuntimeError:
         raise ModelError(
             f"llama.cpp cannot load {settings.path}. Either the file is incomplete, or "
@@ -228,11 +214,9 @@ def _load(settings: EngineSettings, key: str) -> _Server:
             f"{settings.slots} x {settings.ctx} tokens of context do not fit into memory. Download "
             "the file again, upgrade xllamacpp, or lower -M slots and -M ctx."
         ) from None
-    return server
 
 
-def _parameters(xllamacpp: ModuleType, settings: EngineSettings, key: str) -> object:
-    parameters = xllamacpp.CommonParams()
+def _parameters(parameters: Any, settings: EngineSettings, key: str) -> object:  # noqa: ANN401
     parameters.model.path = str(settings.path)
     parameters.n_parallel = settings.slots
     parameters.n_ctx = settings.slots * settings.ctx

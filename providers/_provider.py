@@ -52,13 +52,7 @@ _PURPOSE: ContextVar[CallPurpose | None] = ContextVar("call_purpose", default=No
 def set_call_purpose(
     vote: int = 0, step: int | None = None, rewards: bool = False
 ) -> Iterator[None]:
-    """Set the purpose of the model calls inside the `with` block.
-
-    Args:
-        vote: Index of the first choice among the votes of the sample.
-        step: The step that the call judges.
-        rewards: Whether the call asks for the rewards of all steps.
-    """
+    """Set the purpose of the model calls inside the `with` block: the fields of `CallPurpose`."""
     token = _PURPOSE.set(CallPurpose(vote, step, rewards))
     try:
         yield
@@ -102,14 +96,7 @@ class Provider(ModelAPI):
         self.configure(model_args)
 
     def configure(self, arguments: Mapping[str, Any]) -> None:
-        """Read the model arguments and check that the model can be used.
-
-        Args:
-            arguments: Model arguments. Each name is in `ARGUMENTS`.
-
-        Raises:
-            ModelError: The model cannot be used, or an argument is invalid.
-        """
+        """Read the model arguments, and raise a ModelError if the model cannot be used."""
 
     @abstractmethod
     async def respond(self, request: ModelRequest) -> Response:

@@ -34,10 +34,7 @@ PACKAGED_WEIGHTS = {
 
 
 def find_weights(name: str) -> Path:
-    """Return the weights file of a model.
-
-    Args:
-        name: A short name, or the path of a GGUF file.
+    """Return the weights file of a model: of a short name, or of the path of a GGUF file.
 
     Raises:
         ModelError: The model is unknown, or its file is missing or invalid.
@@ -78,11 +75,7 @@ def find_packaged_weights(weights: PackagedWeights) -> Path:
 
 
 def check_gguf(path: Path) -> Path:
-    """Check that a path is a GGUF file, and return the path.
-
-    Raises:
-        ModelError: The file is missing, unreadable, or in another format.
-    """
+    """Return the path, or raise a ModelError if it is not a readable GGUF file."""
     if not path.is_file():
         state = "is a folder" if path.is_dir() else "does not exist"
         raise ModelError(f"Model file {path} {state}. Give the path of a .gguf file.")
@@ -100,11 +93,7 @@ def check_gguf(path: Path) -> Path:
 
 
 def check_memory(path: Path) -> None:
-    """Check that weights fit into the free memory, if the free memory is known.
-
-    Raises:
-        ModelError: The file and its working memory are larger than the free memory.
-    """
+    """Raise a ModelError if weights do not fit into the free memory, as far as that is known."""
     available = _available_memory()
     needed = path.stat().st_size * 1.1 + _GIB / 4
     if available is not None and needed > available:

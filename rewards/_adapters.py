@@ -41,13 +41,7 @@ def find_reward_model(
 
 
 class JudgeRewards(RewardModel):
-    """Rewards from a chat model: the probability that it calls a step right.
-
-    Args:
-        model: The judge.
-        judge: How to ask it.
-        on_output: A function that gets every output of the model.
-    """
+    """Rewards from a chat model: the probability that it calls a step right."""
 
     def __init__(self, model: Model, judge: Judge, on_output: OutputCallback | None = None) -> None:
         super().__init__(on_output)
@@ -79,9 +73,7 @@ class JudgeRewards(RewardModel):
 class StepScoreRewards(RewardModel):
     """Rewards from a model that scores all steps of a solution in one call.
 
-    Args:
-        model: A process reward model, served or local, or recorded scores.
-        on_output: A function that gets every output of the model.
+    That is a process reward model, served or local, or a file of recorded scores.
     """
 
     def __init__(self, model: Model, on_output: OutputCallback | None = None) -> None:
@@ -100,8 +92,7 @@ class StepScoreRewards(RewardModel):
             output = await self._model.generate(scoring_messages(problem, steps))
         self._on_output(output)
         metadata = output.metadata or {}
-        missing = metadata.get(MISSING)
-        rewards = metadata.get(REWARDS)
+        missing, rewards = metadata.get(MISSING), metadata.get(REWARDS)
         if rewards is None:
             return [Reward(None, missing or "the model gave no rewards")] * len(steps)
         return [Reward(value, missing if value is None else None) for value in rewards]

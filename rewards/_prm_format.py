@@ -14,11 +14,10 @@ def find_scoring_prm(model: str, arguments: Mapping[str, object], judge_provider
     Args:
         model: The model with its provider, such as `prm/qwen2.5-math-prm-7b`.
         arguments: Model arguments. Those that are not facts are ignored.
-        judge_provider: The provider to recommend for a model that is a chat model.
+        judge_provider: The provider to recommend if the model is a chat model that judges.
 
     Raises:
-        ModelError: The model is a chat model that judges, or an argument is invalid.
-        UnknownNameError: The registry has no such model.
+        MisstepError: The model is unknown or a chat model, or an argument is invalid.
     """
     prm = find_prm(model.partition("/")[2])
     if prm.way == "judge":

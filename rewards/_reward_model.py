@@ -42,11 +42,7 @@ class Reward:
 
 
 class RewardModel(ABC):
-    """A source of rewards for the steps of a solution.
-
-    Args:
-        on_output: A function that gets every output of the model.
-    """
+    """A source of rewards for the steps of a solution. `on_output` gets every model output."""
 
     def __init__(self, on_output: OutputCallback | None = None) -> None:
         self._on_output = on_output or (lambda output: None)

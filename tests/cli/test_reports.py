@@ -5,12 +5,12 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from benchmarks._logs import guesses
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
 from misstep.reports import paired_samples, planned_runs, read_logs, reference_page
 from misstep.reports._power import Aim
 from tests.reports.conftest import ROWS, write_run
+from tests.support.logs import guesses
 
 
 def run(*arguments):

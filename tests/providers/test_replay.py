@@ -1,3 +1,4 @@
+import gzip
 import json
 
 import pytest
@@ -7,7 +8,7 @@ from inspect_ai.model import ContentReasoning, GenerateConfig, get_model
 from inspect_ai.solver import solver
 
 from misstep.providers import set_call_purpose
-from misstep.registry import ModelError
+from misstep.registry import MisstepError, ModelError
 
 
 @pytest.fixture
@@ -144,8 +145,8 @@ def test_too_few_votes_are_named_with_both_numbers(record, replay):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (['{"id": 1, "text": "a"'], "line 1: not valid JSON"),
-        (['{"id": 1, "text": "a"}', "", "[1]"], "line 3: the line: Input should be an object."),
+        (['{"id": 1, "text": "a"'], "line 1 is not valid JSON"),
+        (['{"id": 1, "text": "a"}', "", "[1]"], "line 3: [1] is not a JSON object."),
         (['{"id": 1, "txt": "a"}'], "line 1: unknown key 'txt'. Did you mean 'text'?"),
         (['{"id": 1, "text": "a", "usage": {"input": 1}}'], "Did you mean 'input_tokens'?"),
         (['{"text": "a"}'], "line 1: id: Field required."),
@@ -158,25 +159,35 @@ def test_too_few_votes_are_named_with_both_numbers(record, replay):
             "with 'texts', 'reasoning' is a list of the same length",
         ),
         (['{"id": 1, "scores": [0.5, NaN]}'], "scores.1: Input should be a finite number."),
-        (['{"id": 1, "text": "a"}', '{"id": "1", "text": "b"}'], "line 2: id '1' is on line 1"),
+        (
+            ['{"id": 1, "text": "a"}', '{"id": "1", "text": "b"}'],
+            "line 2: id '1': already recorded on line 1",
+        ),
         (
             ['{"id": 1, "text": "a", "step": 0}', '{"id": 1, "text": "b", "step": 0}'],
-            "line 2: id '1', step 0 is on line 1 already",
+            "line 2: id '1', step 0: already recorded on line 1",
         ),
-        (['{"id": 1, "scores": [1]}'] * 2, "line 2: scores of id '1' is on line 1 already"),
+        (['{"id": 1, "scores": [1]}'] * 2, "line 2: scores of id '1': already recorded on line 1"),
         ([""], "holds no records"),
     ],
 )
 def test_a_line_that_is_no_record_is_named_when_the_model_is_made(record, lines, message):
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(MisstepError) as caught:
         get_model(record(*lines))
     assert message in str(caught.value)
+
+
+def test_compressed_records_are_read(record, replay, tmp_path):
+    record({"id": 1, "text": "a"})
+    packed = tmp_path / "outputs.jsonl.gz"
+    packed.write_bytes(gzip.compress((tmp_path / "outputs.jsonl").read_bytes()))
+    assert completions(replay(f"replay/{packed}", [1])) == [["a"]]
 
 
 def test_bytes_that_are_not_utf_8_are_named_by_line(tmp_path):
     path = tmp_path / "outputs.jsonl"
     path.write_bytes(b'{"id": 1, "text": "a"}\n{"id": 2, "text": "\xff"}\n')
-    with pytest.raises(ModelError, match="line 2: not valid JSON"):
+    with pytest.raises(MisstepError, match="line 2 is not UTF-8"):
         get_model(f"replay/{path}")
 
 

@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from inspect_ai import eval as run_task
-from inspect_ai.model import get_model
 
 from misstep.reports import (
     benchmarks,
@@ -16,8 +14,9 @@ from misstep.reports import (
     read_logs,
     recovery_frame,
 )
-from tests.deltabench_rows import delta_row
 from tests.support.openai_server import OpenAIServer
+from tests.support.rows import delta_row
+from tests.support.runs import local_model, succeed
 
 ROWS = 5
 
@@ -41,20 +40,14 @@ def others(tmp_path_factory):
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     for name in ("one", "two"):
         with OpenAIServer(reply_of(name)) as server:
-            model = get_model(
-                f"openai-api/local/{name}", base_url=server.url, api_key="x", memoize=False
-            )
+            model = local_model(server, f"openai-api/local/{name}")
             tasks = [
                 load_task("error-recovery.sample", {}),
                 load_task("guided_search.sample", {"method": "majority", "n": 2}),
                 load_task("deltabench_sections", {"source": str(path)}),
             ]
             for task in tasks:
-                [log] = run_task(
-                    task, model=model, limit=ROWS, log_dir=str(folder / "logs"), display="none",
-                    log_realtime=False,
-                )  # fmt: skip
-                assert log.status == "success"
+                succeed(task, folder / "logs", model, limit=ROWS)
     return read_logs(folder / "logs")
 
 
