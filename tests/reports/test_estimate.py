@@ -11,7 +11,7 @@ from misstep.evals.processbench import processbench
 from misstep.loaders import load_rows
 from misstep.registry import CHARACTERS_A_TOKEN, Price, price_of, prices
 from misstep.reports import estimate
-from misstep.reports._tokens import token_counter
+from misstep.reports._estimate import token_counter
 from tests.reports.conftest import ROWS
 from tests.support.openai_server import OpenAIServer
 from tests.support.rows import delta_row
@@ -69,7 +69,7 @@ def test_every_eval_is_walked_through(tmp_path):
 def test_completions_end_at_their_limit():
     single = estimate(processbench(source="sample", critic="stepwise"), MODEL, limit=2)
     assert single.completion_tokens == single.calls
-    assert "or the limit where that is less" in single.completion_rule
+    assert "or the token limit if it is lower" in single.completion_rule
 
 
 def test_earlier_runs_give_the_length_of_completions(runs):

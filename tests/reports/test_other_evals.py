@@ -75,7 +75,7 @@ def test_runs_of_each_eval_are_compared_by_its_own_figures(others):
     found = {}
     for benchmark in benchmarks(others.runs):
         comparison = compare(benchmark.runs, resamples=300)
-        found[benchmark.eval] = {c.figure: c for c in comparison.contrasts}
+        found[benchmark.eval] = {c.metric: c for c in comparison.contrasts}
     assert set(found["error_recovery"]) == {
         "NR_correct_rate",
         "CR_correct_rate",
@@ -90,7 +90,7 @@ def test_runs_of_each_eval_are_compared_by_its_own_figures(others):
 
 def test_a_report_of_them_has_their_charts(others):
     titles = {
-        section.title.partition(" ")[0]: [drawing.title for drawing in section.drawings]
+        section.title.partition(" ")[0]: [chart.title for chart in section.charts]
         for section in build_report(others).sections
     }
     assert "Recovery: task" in titles["error_recovery"]

@@ -44,7 +44,7 @@ def test_rates_and_intervals_are_those_of_the_samples(run):
 
 def test_two_logs_are_two_rows(run):
     _, log = run
-    rates = recovery_rates([log, log], lenient=True)
+    rates = recovery_rates([log, log], reading="lenient")
     assert len(rates) == 30
     assert len({rate.run for rate in rates}) == 2
 
@@ -65,5 +65,5 @@ def test_the_chart_holds_every_rate_and_is_drawn(run, tmp_path):
 
 
 def test_what_is_not_a_log_of_error_recovery_is_refused(tmp_path):
-    with pytest.raises(MisstepError, match="not a log of Inspect"):
+    with pytest.raises(MisstepError, match="cannot be read as an Inspect log"):
         recovery_rates([str(tmp_path / "none.eval")])
