@@ -10,7 +10,7 @@ As a process that prints its URL as the first line:
     python -m tests.support.openai_server --reply critic --latency 200
 """
 
-from tests.support.openai_server._faults import Fault, Faults
+from tests.support.openai_server._faults import PASSING_FAULTS, Fault, Faults
 from tests.support.openai_server._pooling import PoolingFunction, confident
 from tests.support.openai_server._replies import (
     REPLIES,
@@ -26,6 +26,7 @@ from tests.support.openai_server._server import OpenAIServer
 from tests.support.openai_server._wire import ChatRequest, Reply, ReplyFunction
 
 __all__ = [
+    "PASSING_FAULTS",
     "REPLIES",
     "SEARCH_STEPS",
     "ChatRequest",

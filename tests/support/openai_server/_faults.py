@@ -37,6 +37,19 @@ class Fault(StrEnum):
     """No answer, with the finish reason `content_filter`."""
 
 
+PASSING_FAULTS = (
+    Fault.RATE_LIMIT,
+    Fault.RETRY_AFTER,
+    Fault.SERVER_ERROR,
+    Fault.UNAVAILABLE,
+    Fault.CUT,
+    Fault.SLOW_BODY,
+    Fault.MALFORMED_JSON,
+    Fault.NO_CHOICES,
+)
+"""Faults of one request: the server answers when it is asked again."""
+
+
 @dataclass(frozen=True)
 class Faults:
     """Which requests fail, and how.
