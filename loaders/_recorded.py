@@ -53,13 +53,8 @@ class RecordedResult(BaseModel):
     @property
     def record(self) -> dict[str, Any]:
         """The recorded fields, which the `recorded` solver replays."""
-        kept = {
-            "critiques": self.critiques,
-            "stop_reasons": self.stop_reasons,
-            "scores": self.scores,
-            "prediction": self.prediction,
-        }
-        return {name: value for name, value in kept.items() if value is not None}
+        kept = {"critiques", "stop_reasons", "scores", "prediction"}
+        return self.model_dump(include=kept, exclude_none=True)
 
 
 def recorded_datasets(
