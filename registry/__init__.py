@@ -65,9 +65,9 @@ from misstep.registry._sources import (
     find_source,
     sources,
 )
-from misstep.registry._user_input import from_start, parse_yaml, task_arguments
+from misstep.registry._user_input import parse_yaml, task_arguments, user_path
 from misstep.registry._variants import (
-    CHARACTERS_A_TOKEN,
+    CHARACTERS_PER_TOKEN,
     Eval,
     Size,
     evals,
@@ -76,7 +76,7 @@ from misstep.registry._variants import (
 
 __all__ = [
     "ANSWER",
-    "CHARACTERS_A_TOKEN",
+    "CHARACTERS_PER_TOKEN",
     "GOLD_SECTIONS",
     "MISSING",
     "NUMBER",
@@ -124,7 +124,6 @@ __all__ = [
     "find_provider",
     "find_sections_prompt",
     "find_source",
-    "from_start",
     "injection_prompts",
     "parse_yaml",
     "price_of",
@@ -138,4 +137,5 @@ __all__ = [
     "task_arguments",
     "taxonomy",
     "third_of",
+    "user_path",
 ]
