@@ -19,8 +19,7 @@ def commands(group=cli, path=()):
             yield (*path, name), command
 
 
-PENDING = {("run",), ("sweep", "plan"), ("sweep", "run"), ("sweep", "status"), ("compare",)}
-PENDING |= {("power",), ("threshold",), ("best-of-n",)}
+PENDING = {("run",), ("sweep", "plan"), ("sweep", "run"), ("sweep", "status")}
 COMMANDS = {path: command for path, command in commands() if path not in PENDING}
 OPTIONS = [
     (path, option)
@@ -49,7 +48,7 @@ def run(*arguments):
 def test_every_option_says_what_it_does(path, option):
     assert option.help, f"{path}: {option.name}"
     assert option.help[0].isupper(), f"{path}: {option.name}"
-    assert option.help.rstrip().endswith("."), f"{path}: {option.name}"
+    assert option.help.rstrip().endswith((".", "…")), f"{path}: {option.name}"
 
 
 def test_an_option_has_one_spelling_and_one_kind_of_value():
@@ -84,6 +83,7 @@ def test_help_fits_80_columns(path):
         ["estimate", "processbench.sample", "--model", "openai/gpt-4o-mini", "--limit", "2"],
         ["estimate", "procedural.small", "--model", "m", "-T", "critic=stepwise", "--limit", "2"],
         ["forge", "analyze", "--source", "offline"],
+        ["power", "processbench.sample", "--accuracies", "0.6", "0.65", "--agree", "0.9"],
     ],
     ids=" ".join,
 )
