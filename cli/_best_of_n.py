@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from misstep.cli._exported import csv_text
 from misstep.loaders import recorded_solutions, write_files
 from misstep.registry import printable
 from misstep.reports import (
@@ -17,6 +16,7 @@ from misstep.reports import (
     best_of_n,
     best_of_n_chart,
     best_of_n_records,
+    csv_text,
     differing,
     drawn,
     judge_solutions,

@@ -1,59 +1,67 @@
-"""`misstep data`: looking at rows before they are run, and fetching them."""
+"""`misstep data`: check rows before a run, and download sources."""
 
 import sys
 
 import click
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from misstep.cli._options import json_option
+from misstep.cli._output import print_json, print_lines, shown
 from misstep.loaders import Summary, check_file, fetch, mirror, summary_of
-from misstep.registry import printable
 
-_MOST = 20
-"""How many control characters are listed."""
+_MOST_WARNINGS = 20
+_BAR = 30
+"""Width of the bar of a label that all rows have."""
 
 
 @click.group()
 def data() -> None:
-    """Check your own file; fetch a registered source."""
+    """Check your own file, or download a registered source."""
 
 
 @data.command()
 @click.argument("file")
-def check(file: str) -> None:
-    """Say what is wrong with every bad row of FILE, or summarise a good one.
+@json_option
+def check(file: str, as_json: bool) -> None:
+    """List every problem of every bad row of FILE, or summarise FILE if it has none.
 
-    FILE is JSON, JSONL, CSV or Parquet: a local path, or any address that fsspec knows. Exits with
-    1 where a row is bad.
+    FILE is JSON, JSONL, CSV or Parquet: a local path, or any address that fsspec can read. The
+    exit code is 1 if a row is bad.
     """
     rows, bad = check_file(file)
-    console = Console()
-    for problem in bad:
-        console.print(escape(printable(str(problem))), highlight=False, soft_wrap=True)
+    summary = None if bad else summary_of(rows)
+    if as_json:
+        problems = [str(problem) for problem in bad]
+        print_json({"rows": len(rows), "problems": problems, "summary": summary})
+    else:
+        console = Console()
+        print_lines(console, bad)
+        if summary is None:
+            console.print(f"{len(bad)} problems; {len(rows)} rows are good.", style="bold red")
+        else:
+            _print_summary(console, summary)
     if bad:
-        console.print(f"{len(bad)} problems; {len(rows)} rows are good.", style="bold red")
         sys.exit(1)
-    _print_summary(console, summary_of(rows))
 
 
 @data.command("fetch")
 @click.argument("source")
 def fetch_source(source: str) -> None:
-    """Save SOURCE in the offline mirror, checked.
+    """Save SOURCE in the offline mirror, and check it.
 
-    The mirror is the folder that MISSTEP_DATA names, else one in your cache folder. A download
-    that breaks off is taken up again by the same command.
+    The mirror is the folder that MISSTEP_DATA names, or a folder in your cache folder. Resumable:
+    rerun the same command after a broken download.
     """
     for path in fetch(source):
         click.echo(f"{path}  checked")
-    click.echo(f"The offline mirror is {mirror()}; MISSTEP_DATA names it to other machines.")
+    click.echo(f"The offline mirror is {mirror()}. Set MISSTEP_DATA to it on other machines.")
 
 
 def _print_summary(console: Console, summary: Summary) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column()
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
     table.add_row("rows", f"{summary.rows:,}")
     table.add_row("with an error", f"{summary.errors:,} ({summary.errors / summary.rows:.1%})")
     for name, spread in (("steps", summary.steps), ("characters", summary.characters)):
@@ -63,12 +71,14 @@ def _print_summary(console: Console, summary: Summary) -> None:
             f"mean {spread.mean:,.1f}",
         )
     for subset, count in summary.subsets.items():
-        table.add_row("subset", f"{escape(printable(subset))} ({count:,})")
+        table.add_row("subset", f"{shown(subset)} ({count:,})")
     for label, count in summary.labels.items():
         table.add_row(
             "no error" if label < 0 else f"first error at {label}",
-            f"{count:>5,} {'▇' * round(30 * count / summary.rows)}",
+            f"{count:>5,} {'▇' * round(_BAR * count / summary.rows)}",
         )
     console.print(table, highlight=False)
-    for place in summary.control_characters[:_MOST]:
-        console.print(f"Warning: {escape(place)}: a lost backslash?", style="yellow")
+    places = summary.control_characters[:_MOST_WARNINGS]
+    print_lines(
+        console, (f"Warning: {place}: a lost backslash?" for place in places), style="yellow"
+    )

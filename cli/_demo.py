@@ -1,42 +1,49 @@
-"""`misstep demo`: ProcessBench end to end, with no key and no network."""
-
-import sys
+"""`misstep demo`: ProcessBench from start to end, with no key and no network."""
 
 import click
 from rich.console import Console
 
-from misstep.cli._figures import figures_table
+from misstep.cli._options import json_option, log_dir_option
+from misstep.cli._output import finished_results, metrics_table, print_json, results_object
 
-MODEL = "embedded/smollm2"
-TASK = "misstep/processbench.sample"
-SAMPLES = 8
-MAX_TOKENS = 48
+_MODEL = "embedded/smollm2"
+_TASK = "misstep/processbench.sample"
+_SAMPLES = 8
+_MAX_TOKENS = 48
 
 
 @click.command()
-@click.option("--log-dir", default="logs", show_default=True, help="Where the log goes.")
-def demo(log_dir: str) -> None:
-    """Run a small real model on the first rows of the embedded sample.
+@log_dir_option()
+@json_option
+def demo(log_dir: str, as_json: bool) -> None:
+    """Run a small real model on the first rows of the bundled sample.
 
-    SmolLM2-135M runs inside this process. It proves the machinery: it cannot judge mathematics,
-    and hardly ever writes a verdict that can be read.
+    SmolLM2-135M runs inside this process. The demo shows that everything works: a model of this
+    size cannot judge mathematics, and it hardly ever writes a verdict that can be read.
     """
     from inspect_ai import eval as run
 
-    console = Console()
+    console = Console(quiet=as_json)
     console.print(
-        f"Asking {MODEL} to find the first wrong step in {SAMPLES} worked solutions.\n"
-        "It is a real model of 135 million parameters: enough to prove the machinery, far too "
-        "small to judge mathematics.\n",
+        f"Asking {_MODEL} to find the first wrong step in {_SAMPLES} worked solutions.\n"
+        "It is a real model of 135 million parameters: large enough to show that everything "
+        "works, far too small to judge mathematics.\n",
         highlight=False,
     )
-    [log] = run(TASK, model=MODEL, limit=SAMPLES, max_tokens=MAX_TOKENS, log_dir=log_dir)
-    if log.status != "success" or log.results is None:
-        console.print(f"The run ended with the status {log.status!r}.", style="bold red")
-        sys.exit(1)
-    console.print(figures_table(log.results))
+    [log] = run(
+        _TASK,
+        model=_MODEL,
+        limit=_SAMPLES,
+        max_tokens=_MAX_TOKENS,
+        log_dir=log_dir,
+        display="none" if as_json else None,
+    )
+    results = finished_results(log)
+    if as_json:
+        print_json(results_object(log))
+    console.print(metrics_table(results))
     console.print(
-        f"\nLook at it:  inspect view --log-dir {log_dir}\n"
+        f"\nView it:  inspect view --log-dir {log_dir}\n"
         "Run a model that can judge:  inspect eval misstep/processbench --model <model>",
         highlight=False,
     )

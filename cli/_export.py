@@ -1,93 +1,87 @@
-"""`misstep export`: the results of a run in the files that other tools read."""
+"""`misstep export`: the results of runs in files that other tools read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from misstep.cli._exported import Run, csv_text, json_text, lines_text, read_run
-from misstep.cli._exported_search import read_search
-from misstep.loaders import write_files
+from misstep.cli._options import output_folder_option
+from misstep.cli._output import write_output
 from misstep.registry import MisstepError
+from misstep.reports import (
+    FirstErrorResults,
+    deltabench_files,
+    json_file,
+    processbench_files,
+    read_first_error_results,
+    read_search_results,
+)
 
-Files = Iterator[tuple[Path, str]]
-
-
-def _deltabench(run: Run) -> Files:
-    folder = Path("results") / "processbench"
-    yield folder / f"{run.name}.jsonl", lines_text(run.deltabench_rows())
-    yield folder / f"{run.name}.csv", csv_text(run.by_task())
-
-
-def _processbench(run: Run) -> Files:
-    folder = Path("results") / run.model
-    for file, rows in run.processbench_files().items():
-        yield folder / file, lines_text(rows)
-
-
-def _json(run: Run) -> Files:
-    folder = Path("results") / "processbench"
-    yield folder / f"{run.name}.json", json_text(run.plain())
-
-
-FIRST_ERROR: dict[str, Callable[[Run], Files]] = {
-    "deltabench": _deltabench,
-    "processbench": _processbench,
-    "json": _json,
+_FIRST_ERROR: dict[str, Callable[[FirstErrorResults], dict[str, str]]] = {
+    "deltabench": deltabench_files,
+    "processbench": processbench_files,
+    "json": json_file,
 }
-SEARCH = "search"
+_SEARCH = "search"
 
 
 @click.command("export")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @click.option(
     "--format",
-    "form",
+    "file_format",
     required=True,
-    type=click.Choice([*FIRST_ERROR, SEARCH]),
-    help="What to write.",
+    type=click.Choice([*_FIRST_ERROR, _SEARCH]),
+    help="Format of the files.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The folder; otherwise results/processbench, results/search, or results/<model>.",
+@output_folder_option(
+    "Folder for the files. Default: results/processbench, results/search, or results/<model> "
+    "for the format processbench."
 )
-def export_results(logs: tuple[str, ...], form: str, output: Path | None) -> None:
+def export_results(logs: tuple[str, ...], file_format: str, output: Path | None) -> None:
     """Write the results of LOGs to files.
 
-    deltabench: one JSON Lines row a sample, and a CSV of the figures by task. processbench: the
-    published script's <subset>_error.jsonl and <subset>_correct.jsonl, which `misstep import`
-    reads back. json: results and metrics in one object. Figures are in percent.
+    deltabench: one JSON Lines row for each sample, and a CSV of the metrics by task.
 
-    search, of guided search: for each set result-0-None.json with question, iteration_history,
-    final_steps, pred_answer and gt_answer, and results.json with accuracies as fractions.
+    processbench: the published script's <subset>_error.jsonl and <subset>_correct.jsonl, which
+    `misstep import` reads.
+
+    json: results and metrics in one object.
+
+    search (logs of guided search only): for each data set result-0-None.json with question,
+    iteration_history, final_steps, pred_answer and gt_answer, and results.json with accuracies as
+    fractions.
+
+    Metrics are in percent, except in the format search.
     """
     contents: dict[Path, bytes] = {}
     notes: list[str] = []
     for log in logs:
-        files, failed = _files(form, log, output)
-        for target, text in files:
-            if target in contents:
+        files, failed = _files(file_format, log, output)
+        for path, text in files.items():
+            if path in contents:
                 raise MisstepError(
-                    f"{log}: {target} would be written twice. "
-                    "Export these logs one by one, each to a folder of its own: -o DIR."
+                    f"{log}: {path} would be written twice. "
+                    "Export these logs one by one, each to its own folder: -o FOLDER."
                 )
-            contents[target] = text.encode()
+            contents[path] = text.encode()
         if failed:
             notes.append(f"{log}: {failed} samples ended in an error and are left out.")
-    write_files(contents, "Name a folder that can be written: -o DIR.")
-    for target in contents:
-        click.echo(str(target))
+    write_output(contents, "FOLDER")
+    for path in contents:
+        click.echo(str(path))
     for note in notes:
         click.echo(note, err=True)
 
 
-def _files(form: str, log: str, output: Path | None) -> tuple[Files, int]:
-    """What a log is exported to, and how many of its samples have no score."""
-    if form == SEARCH:
-        search = read_search(log)
-        return search.files(output or Path("results") / "search"), search.failed
-    run = read_run(log)
-    files = FIRST_ERROR[form](run)
-    return ((output / path.name if output else path, text) for path, text in files), run.failed
+def _files(file_format: str, log: str, output: Path | None) -> tuple[dict[Path, str], int]:
+    """Return the files of a log, and how many of its samples have no score."""
+    if file_format == _SEARCH:
+        search = read_search_results(log)
+        default, files, failed = "search", search.files(), search.failed
+    else:
+        results = read_first_error_results(log)
+        default = results.model if file_format == "processbench" else "processbench"
+        files, failed = _FIRST_ERROR[file_format](results), results.failed
+    folder = output or Path("results") / default
+    return {folder / name: text for name, text in files.items()}, failed

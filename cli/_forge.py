@@ -1,4 +1,4 @@
-"""`misstep forge`: building sets of worked solutions with an injected error."""
+"""`misstep forge`: sets of worked solutions with an injected error."""
 
 import sys
 from collections import Counter
@@ -6,11 +6,16 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from misstep.cli._forge_build import build
-from misstep.cli._forge_options import min_steps_option, source_option
+from misstep.cli._forge_build import build, corpus_option, min_steps_option
+from misstep.cli._options import (
+    json_option,
+    log_option,
+    output_file_option,
+    show_option,
+)
+from misstep.cli._output import new_table, print_json, print_lines, shown
 from misstep.forge import (
     AUTOMATIC,
     MOST,
@@ -27,90 +32,91 @@ from misstep.forge import (
     steps_chart,
 )
 from misstep.loaders import write_files
-from misstep.registry import printable
 from misstep.reports import save_chart
 
 
 @click.group()
 def forge() -> None:
-    """Build sets of worked solutions with an injected late error; check and show them."""
+    """Build, check and show sets of worked solutions with an injected late error."""
 
 
 forge.add_command(build)
 
 
 @forge.command()
-@source_option
+@corpus_option
 @min_steps_option
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw the steps by source: .svg, .png, .html or .json.",
-)
-def analyze(source: str, min_steps: int, plot: Path | None) -> None:
-    """Tell the structure, the lengths and the steps of worked solutions, by source.
+@output_file_option("Draw the steps by source to this file: .svg, .png, .html or .json.")
+@json_option
+def analyze(source: str, min_steps: int, output: Path | None, as_json: bool) -> None:
+    """Print the structure, lengths and steps of worked solutions, by source.
 
-    Rows stream by: memory does not grow with their number.
+    Rows are streamed: memory does not grow with their number.
     """
     analysis = analyse(source_rows(source, Order(min_steps=min_steps)), min_steps)
+    if output:
+        save_chart(steps_chart(analysis, min_steps), output)
+    if as_json:
+        print_json(_analysis_object(analysis, min_steps))
+        return
     console = Console()
     console.print(_sources_table(analysis, min_steps))
-    console.print(_counts_table("cut by", analysis.everything.structures))
+    console.print(_counts_table("split by", analysis.everything.structures))
     console.print(_counts_table("left out", analysis.everything.left_out))
-    if plot:
-        save_chart(steps_chart(analysis, min_steps), plot)
-        console.print(f"{plot}", highlight=False)
+    if output:
+        print_lines(console, [output])
 
 
 @forge.command()
 @click.argument("file")
-@click.option("--details", is_flag=True, help="Say what was found in every example that fails.")
-def check(file: str, details: bool) -> None:
-    """Run all quality checks on the examples of FILE, made here or elsewhere.
+@click.option("--details", is_flag=True, help="Print every failure of every example.")
+@json_option
+def check(file: str, details: bool, as_json: bool) -> None:
+    """Run all quality checks on the examples of FILE, from here or from elsewhere.
 
-    FILE is JSON, JSONL, CSV or Parquet. Exits with 1 unless every example passes.
+    FILE is JSON, JSONL, CSV or Parquet. The exit code is 1 if an example fails.
     """
     result = audit(file)
-    console = Console()
-    for problem in result.bad:
-        console.print(escape(printable(str(problem))), highlight=False, soft_wrap=True)
-    if details:
-        for name, failures in result.failures.items():
-            for one in failures:
-                said = printable(f"{name}: {one.name}: {one.detail}")
-                console.print(escape(said), highlight=False, soft_wrap=True)
-    console.print(_failures_table(result))
     failed = len(result.failures) + len({problem.number for problem in result.bad})
     total = failed + len(result.examples) - len(result.failures)
-    console.print(
-        f"{total - failed} of {total} examples pass every check.",
-        style="bold green" if result.passed else "bold red",
-    )
+    if as_json:
+        print_json(_audit_object(result, total, failed))
+    else:
+        console = Console()
+        print_lines(console, result.bad)
+        if details:
+            print_lines(
+                console,
+                (
+                    f"{name}: {one.name}: {one.detail}"
+                    for name, failures in result.failures.items()
+                    for one in failures
+                ),
+            )
+        console.print(_failures_table(result))
+        console.print(
+            f"{total - failed} of {total} examples pass every check.",
+            style="bold green" if result.passed else "bold red",
+        )
     if not result.passed:
         sys.exit(1)
 
 
 @forge.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--log", "logs", multiple=True, help="Of a critic that ran on the set; repeatable.")
-@click.option(
-    "--examples",
-    default=MOST,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="How many examples are shown side by side.",
-)
-def report(folder: Path, logs: tuple[str, ...], examples: int) -> None:
-    """Report on the set that was built in FOLDER: report.md and report.html.
+@log_option("Log of a critic that ran on the set. Repeatable.")
+@show_option(MOST, "examples side by side")
+def report(folder: Path, logs: tuple[str, ...], show: int) -> None:
+    """Write report.md and report.html on the set in FOLDER.
 
-    Types, positions and reject reasons; original and modified steps side by side, with the changed
-    text marked; with logs of critics, the errors that they found by type and position. The page
-    needs no network.
+    The report has the types and positions of the errors, the reasons for rejects, and original and
+    modified steps side by side with the changed text marked. With logs of critics it has the share
+    of errors that they found, by type and position. The page needs no network.
     """
     findings = find(folder, logs)
     contents = {
-        folder / "report.md": markdown(findings, examples).encode(),
-        folder / "report.html": page(findings, examples).encode(),
+        folder / "report.md": markdown(findings, show).encode(),
+        folder / "report.html": page(findings, show).encode(),
     }
     write_files(contents, "Make the folder writable.")
     for path in contents:
@@ -118,47 +124,79 @@ def report(folder: Path, logs: tuple[str, ...], examples: int) -> None:
 
 
 def _failures_table(result: Audit) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("check")
-    table.add_column("reason")
-    table.add_column("examples", justify="right")
-    reasons = result.by_reason
+    table = new_table("check", "reason", "examples", words=2)
     for name in AUTOMATIC:
         table.add_row(name, "", f"{result.by_check[name]:,}", style="bold")
-        for (check_name, reason), count in reasons.most_common():
+        for (check_name, reason), count in result.by_reason.most_common():
             if check_name == name:
-                table.add_row("", reason, f"{count:,}")
+                table.add_row("", shown(reason), f"{count:,}")
     return table
 
 
+def _audit_object(result: Audit, total: int, failed: int) -> dict[str, object]:
+    return {
+        "examples": total,
+        "passed": total - failed,
+        "by_check": {name: result.by_check[name] for name in AUTOMATIC},
+        "bad_rows": [str(problem) for problem in result.bad],
+        "failures": {
+            name: [{"check": one.name, "detail": one.detail} for one in failures]
+            for name, failures in result.failures.items()
+        },
+    }
+
+
 def _sources_table(analysis: Analysis, min_steps: int) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("source")
-    wanted = f"{min_steps}+ steps"
-    for heading in ("rows", "usable", wanted, "steps: median", "most", "characters: mean"):
-        table.add_column(heading, justify="right")
+    table = new_table(
+        "source",
+        "rows",
+        "usable",
+        f"{min_steps}+\nsteps",
+        "median\nsteps",
+        "most\nsteps",
+        "mean\ncharacters",
+    )
     for name, group in sorted(analysis.sources.items()):
-        table.add_row(escape(printable(name)), *_cells(group, min_steps))
+        table.add_row(shown(name), *_cells(group, min_steps))
     table.add_row("all", *_cells(analysis.everything, min_steps), style="bold")
     return table
 
 
 def _cells(group: Group, min_steps: int) -> list[str]:
-    long = sum(count for steps, count in group.steps.items() if steps >= min_steps)
+    cells = _group_object(group, min_steps)
     return [
-        f"{group.rows:,}",
-        f"{group.usable:,}",
-        f"{long:,}",
-        f"{group.median_steps}",
-        f"{max(group.steps, default=0)}",
-        f"{group.mean_characters:,.0f}",
+        f"{value:,}" if name != "mean_characters" else f"{value:,.0f}"
+        for name, value in cells.items()
     ]
 
 
-def _counts_table(title: str, counts: Counter[str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(title)
-    table.add_column("rows", justify="right")
+def _group_object(group: Group, min_steps: int) -> dict[str, float]:
+    long = sum(count for steps, count in group.steps.items() if steps >= min_steps)
+    return {
+        "rows": group.rows,
+        "usable": group.usable,
+        "long_enough": long,
+        "median_steps": group.median_steps,
+        "most_steps": max(group.steps, default=0),
+        "mean_characters": group.mean_characters,
+    }
+
+
+def _analysis_object(analysis: Analysis, min_steps: int) -> dict[str, object]:
+    return {
+        "min_steps": min_steps,
+        "sources": {
+            name: _group_object(group, min_steps)
+            for name, group in sorted(analysis.sources.items())
+        },
+        "all": _group_object(analysis.everything, min_steps),
+        "split_by": analysis.everything.structures,
+        "left_out": analysis.everything.left_out,
+    }
+
+
+def _counts_table(heading: str, counts: Counter[str]) -> Table:
+    table = new_table(heading, "rows")
     for name, count in counts.most_common():
-        table.add_row(escape(printable(str(name))), f"{count:,}")
+        table.add_row(shown(name), f"{count:,}")
     return table

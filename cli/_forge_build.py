@@ -1,80 +1,130 @@
-"""`misstep forge build`: a set from a corpus, shown as it grows."""
+"""`misstep forge build`: a set from a corpus, with its progress."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
 
-from misstep.cli._forge_options import min_steps_option, source_option
-from misstep.cli._forge_progress import Progress
+from misstep.cli._options import cost_config_option, json_option, output_folder_option
+from misstep.cli._output import new_table, print_json, print_lines, shown
 from misstep.forge import (
     LATE_FRACTION,
+    MIN_STEPS,
     Built,
     Calls,
     Order,
+    Result,
     build_set,
     push_to_hub,
     read_mix,
     source_rows,
 )
-from misstep.registry import MisstepError, printable
+from misstep.registry import MisstepError
 from misstep.runs import keep_what_is_loaded
 
-_SHARE = click.FloatRange(0, 1)
+_PROGRESS_LINES = 20
+"""How many lines of progress are printed if the output is not a terminal."""
+
+corpus_option = click.option(
+    "--source",
+    default="numinamath",
+    show_default=True,
+    help="A registered corpus; a JSON, JSONL, CSV or Parquet file of problem and solution; "
+    "or `offline`: generated solutions for the offline injector.",
+)
+min_steps_option = click.option(
+    "--min-steps",
+    default=MIN_STEPS,
+    show_default=True,
+    type=click.IntRange(min=2),
+    help="Smallest number of steps of a solution.",
+)
 
 
 @click.command()
-@source_option
-@click.option("--num-examples", default=1000, show_default=True, type=click.IntRange(min=1))
-@click.option("--model", required=True, help="Who injects, as Inspect names models.")
-@click.option("--reviewer", help="A second model that confirms each error.")
+@corpus_option
 @click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The folder of the build. The same command with the same folder goes on with it.",
+    "--num-examples",
+    default=1000,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Number of solutions to draw from the source.",
+)
+@click.option("--model", required=True, help="Model that injects errors, in Inspect's syntax.")
+@click.option("--reviewer", help="A second model that confirms each error.")
+@output_folder_option(
+    "Folder of the build. The same command with the same folder resumes it.", required=True
 )
 @min_steps_option
 @click.option(
     "--injection-rate",
     default=1.0,
     show_default=True,
-    type=_SHARE,
-    help="The share of solutions that get an error; the rest is left untouched, label -1.",
+    type=click.FloatRange(0, 1),
+    help="Share of solutions that get an error. The others stay as they are, with label -1.",
 )
 @click.option(
     "--late-fraction",
     default=LATE_FRACTION,
     show_default=True,
     type=click.FloatRange(0, 1, min_open=True),
-    help="The part of a solution, from its end, in which the error is.",
+    help="Part of a solution, counted from its end, that may contain the error.",
 )
-@click.option("--temperature", default=0.7, show_default=True, type=click.FloatRange(min=0))
-@click.option("--seed", default=42, show_default=True, help="Of the draw and of the injector.")
+@click.option(
+    "--temperature",
+    default=0.7,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    help="Temperature of the injecting model.",
+)
+@click.option(
+    "--seed", default=42, show_default=True, help="Seed of the draw and of the injecting model."
+)
 @click.option(
     "--error-types",
-    help="Only these, with commas. With weights, a=2,b=1, one is drawn for each solution; "
-    "without, the injector chooses.",
+    metavar="TYPE[=WEIGHT],...",
+    help="Use only these error types. With weights (a=2,b=1) a type is drawn for each solution; "
+    "without weights the model chooses.",
 )
-@click.option("--max-tokens", default=8192, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--max-tokens",
+    default=8192,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Maximum tokens of one completion.",
+)
 @click.option(
     "--max-attempts",
     default=3,
     show_default=True,
     type=click.IntRange(min=1),
-    help="How often a solution is asked for, each time with what was wrong before.",
+    help="Maximum attempts for a solution. Each new attempt says what was wrong before.",
 )
-@click.option("--max-connections", default=32, show_default=True, type=click.IntRange(min=1))
-@click.option("--max-retries", default=8, show_default=True, type=click.IntRange(min=0))
-@click.option("--timeout", type=click.IntRange(min=1), help="Seconds that one call may take.")
-@click.option("--model-base-url", help="Where the injector answers.")
-@click.option("--model-cost-config", help="A YAML or JSON file of prices, as Inspect takes it.")
-@click.option("--push-to-hub", "repository", help="Upload to this data set of the hub, owner/name.")
+@click.option(
+    "--max-connections",
+    default=32,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Maximum number of concurrent calls.",
+)
+@click.option(
+    "--max-retries",
+    default=8,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Maximum retries of a failed call.",
+)
+@click.option("--timeout", type=click.IntRange(min=1), help="Maximum seconds of one call.")
+@click.option("--model-base-url", help="Base URL of the injecting model.")
+@cost_config_option
+@click.option(
+    "--push-to-hub", "repository", metavar="OWNER/NAME", help="Upload to this data set of the hub."
+)
+@json_option
 def build(
     source: str,
     num_examples: int,
@@ -86,15 +136,16 @@ def build(
     max_retries: int,
     timeout: int | None,
     model_base_url: str | None,
-    model_cost_config: str | None,
+    model_cost_config: Path | None,
     repository: str | None,
+    as_json: bool,
     **settings: Any,  # noqa: ANN401
 ) -> None:
     """Build a set of worked solutions with an injected late error.
 
-    So many solutions are drawn; those whose error passes every check are written, and the reasons
-    of the others are counted. Kill it at any moment: the same command goes on, and pays no answer
-    twice.
+    Solutions whose error passes every check are written; the reasons of rejects are counted.
+
+    Resumable: rerun the same command after a kill. No answer is paid for twice.
     """
     from inspect_ai.model import get_model
 
@@ -104,37 +155,105 @@ def build(
         reviewed=reviewer is not None,
         **settings,
     )
-    calls = Calls(max_connections, timeout, max_retries, model_cost_config)
+    costs = None if model_cost_config is None else str(model_cost_config)
+    calls = Calls(max_connections, timeout, max_retries, costs)
     injector = get_model(model, base_url=model_base_url, memoize=False)
     reviewing = get_model(reviewer, memoize=False) if reviewer else None
-    console = Console()
+    console = Console(quiet=as_json)
     progress = Progress(num_examples, console)
     rows = source_rows(source, order)
     keep_what_is_loaded()
     with Live(progress, console=console, refresh_per_second=2, transient=True):
         built = build_set(source, rows, order, injector, reviewing, output, calls, progress.add)
     console.print(progress)
-    _tell(console, built)
+    _print_built(console, built)
+    if as_json:
+        print_json(_built_object(built) | progress.totals())
     failed = sum(count for name, count in built.rejects.items() if name.startswith("call: "))
     if failed:
         console.print(
-            f"The calls for {failed:,} solutions failed; the same command makes them again.",
+            f"The calls for {failed:,} solutions failed. Rerun the same command to repeat them.",
             style="yellow",
         )
     if not built.examples:
-        raise MisstepError(f"{output}: not one example was accepted; rejects.jsonl tells why.")
+        raise MisstepError(
+            f"{output}: no example was accepted. The reasons are in {output / 'rejects.jsonl'}."
+        )
     if repository:
-        console.print(f"Uploaded: {push_to_hub(output, repository)}", highlight=False)
+        print_lines(console, [f"Uploaded: {push_to_hub(output, repository)}"])
 
 
-def _tell(console: Console, built: Built) -> None:
+def _print_built(console: Console, built: Built) -> None:
     drawn = built.drawn
     untouched = sum(one.untouched for one in built.examples)
     table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_row("rows", f"{drawn.rows:,}, of which {drawn.usable:,} can be used")
+    table.add_row("rows", f"{drawn.rows:,} ({drawn.usable:,} usable)")
     table.add_row("drawn", f"{len(drawn.chosen):,}")
-    table.add_row("accepted", f"{len(built.examples):,}, of which {untouched:,} untouched")
-    table.add_row("log", escape(printable(built.log)))
+    table.add_row("accepted", f"{len(built.examples):,} ({untouched:,} without an error)")
     console.print(table, highlight=False)
-    for name in ("adversarial.jsonl", "adversarial.parquet", "rejects.jsonl", "README.md"):
-        console.print(str(built.folder / name), highlight=False, soft_wrap=True)
+    names = ("adversarial.jsonl", "adversarial.parquet", "rejects.jsonl", "README.md")
+    print_lines(console, [f"log  {built.log}", *(built.folder / name for name in names)])
+
+
+def _built_object(built: Built) -> dict[str, Any]:
+    return {
+        "folder": str(built.folder),
+        "log": built.log,
+        "rows": built.drawn.rows,
+        "usable": built.drawn.usable,
+        "drawn": len(built.drawn.chosen),
+        "accepted": len(built.examples),
+        "without_error": sum(one.untouched for one in built.examples),
+        "rejects": built.rejects,
+    }
+
+
+class Progress:
+    """Progress of a build: accepted and rejected solutions, tokens and cost so far."""
+
+    def __init__(self, wanted: int, console: Console) -> None:
+        self._wanted = wanted
+        self._console = console
+        self._accepted = self._done = 0
+        self._calls = self._input = self._output = 0
+        self._cost: float | None = None
+        self._rejects: Counter[str] = Counter()
+
+    def add(self, result: Result) -> None:
+        """Count a result."""
+        self._done += 1
+        self._accepted += result.example is not None
+        self._rejects.update({reject.name for reject in result.rejects})
+        self._calls += result.spent.calls
+        self._input += result.spent.input_tokens
+        self._output += result.spent.output_tokens
+        if result.spent.cost is not None:
+            self._cost = (self._cost or 0.0) + result.spent.cost
+        every = max(1, self._wanted // _PROGRESS_LINES)
+        if not self._console.is_terminal and self._done % every == 0:
+            self._console.print(self._line(), highlight=False)
+
+    def totals(self) -> dict[str, Any]:
+        """Return the calls, tokens and cost."""
+        return {
+            "calls": self._calls,
+            "input_tokens": self._input,
+            "output_tokens": self._output,
+            "cost": self._cost,
+        }
+
+    def _line(self) -> str:
+        cost = "cost unknown" if self._cost is None else f"${self._cost:.2f}"
+        return (
+            f"{self._done:,} of {self._wanted:,}: {self._accepted:,} accepted, "
+            f"{self._done - self._accepted:,} rejected; {self._calls:,} calls, "
+            f"{self._input:,} tokens in, {self._output:,} out, {cost}"
+        )
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._line()
+        if self._rejects:
+            table = new_table("rejected for", "solutions")
+            for name, count in self._rejects.most_common():
+                table.add_row(shown(name), f"{count:,}")
+            yield table

@@ -1,36 +1,41 @@
-"""`misstep list`."""
-
-from collections.abc import Iterator
+"""`misstep list`: every eval and variant."""
 
 import click
 from rich.console import Console
-from rich.table import Table
 
-from misstep.registry import Size, evals
+from misstep.cli._options import json_option
+from misstep.cli._output import new_table, print_json
+from misstep.reports import eval_sizes
 
 
 @click.command("list")
-def list_evals() -> None:
-    """Print every eval and variant with its size at the default settings."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("eval", no_wrap=True)
-    table.add_column("samples", justify="right")
-    table.add_column("tokens", justify="right")
-    table.add_column("description")
-    for name, description, size in _entries():
-        table.add_row(name, f"{size.samples:,}", _tokens(size.tokens), description)
+@json_option
+def list_evals(as_json: bool) -> None:
+    """Print every eval and variant, with its size at the default settings."""
+    sizes = list(eval_sizes())
+    if as_json:
+        print_json(
+            [
+                {
+                    "eval": name,
+                    "description": description,
+                    "samples": size.samples,
+                    "prompt_tokens": size.prompt_tokens,
+                    "completion_tokens": size.completion_tokens,
+                }
+                for name, description, size in sizes
+            ]
+        )
+        return
+    table = new_table("eval", "samples", "tokens")
+    for name, description, size in sizes:
+        table.add_row(f"[bold]{name}[/bold]", f"{size.samples:,}", _tokens(size.tokens))
+        table.add_row(f"  {description}")
     console = Console()
-    console.print(table)
+    console.print(table, highlight=False)
     console.print("\nRun one: inspect eval misstep/<eval> --model <model>", highlight=False)
 
 
-def _entries() -> Iterator[tuple[str, str, Size]]:
-    for name, entry in evals().items():
-        yield name, entry.description, entry.size
-        for variant, settings in entry.variants.items():
-            yield f"{name}.{variant}", settings.description, settings.size
-
-
 def _tokens(count: int) -> str:
-    """An estimate, so rounded and marked as one."""
+    """Return an estimated number of tokens, rounded."""
     return f"~{count / 1e6:.1f}M" if count >= 1e6 else f"~{count / 1e3:.0f}k"

@@ -1,39 +1,34 @@
-"""`misstep plot`: logs as charts."""
+"""`misstep plot`: charts of logs."""
 
 from pathlib import Path
 
 import click
 
+from misstep.cli._options import output_file_option, reading_option
 from misstep.reports import By, recovery_chart, recovery_rates, save_chart
 
 
 @click.group("plot")
 def plot() -> None:
-    """Draw charts of logs: .svg, .png, .html, or .json for the Vega-Lite description."""
+    """Draw charts of logs: .svg, .png, .html, or .json for the Vega-Lite specification."""
 
 
 @plot.command("recovery")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The chart's file.",
-)
+@output_file_option("File of the chart: .svg, .png, .html or .json.", required=True)
 @click.option(
     "--by",
     type=click.Choice(["task", "position", "steps"]),
     default="task",
     show_default=True,
-    help="What is set side by side.",
+    help="Draw a group of bars for each task, position of the mistake, or number of steps.",
 )
-@click.option("--lenient", is_flag=True, help="Answers as they were meant.")
-def plot_recovery(logs: tuple[str, ...], output: Path, by: By, lenient: bool) -> None:
+@reading_option("strict", "lenient")
+def plot_recovery(logs: tuple[str, ...], output: Path, by: By, reading: str) -> None:
     """Draw how often models are right in the three variations of error-recovery LOGs.
 
-    Bars with 95% intervals (Wilson's), a row for each log.
+    Bars have 95% intervals (Wilson's). Each log has its own row.
     """
-    rates = recovery_rates(logs, by, lenient)
-    save_chart(recovery_chart(rates, by, lenient), output)
+    lenient = reading == "lenient"
+    save_chart(recovery_chart(recovery_rates(logs, by, lenient), by, lenient), output)
     click.echo(str(output))

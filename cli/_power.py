@@ -7,9 +7,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from misstep.cli._tasks import load_task
 from misstep.registry import MisstepError, task_arguments
-from misstep.reports import Run, compare, read_run
+from misstep.reports import Run, compare, load_task, read_run
 from misstep.reports._power import (
     ALPHA,
     EXACT_UP_TO,

@@ -56,7 +56,7 @@ def run_eval(
 
 
 def _run(run: "SplitRun", processes: int, workers: Workers) -> None:
-    from misstep.cli._figures import figures_table
+    from misstep.cli._output import metrics_table
     from misstep.registry import MisstepError
     from misstep.runs import Archive, Job, gathering, local_processes
 
@@ -85,4 +85,4 @@ def _run(run: "SplitRun", processes: int, workers: Workers) -> None:
     console.print(log.location, highlight=False, soft_wrap=True)
     if log.results is None:
         sys.exit(1)
-    console.print(figures_table(log.results))
+    console.print(metrics_table(log.results))

@@ -47,14 +47,13 @@ def plan(file: str) -> None:
 
 def _expected(run: "Run") -> tuple[str, str, str, str]:
     """The samples, calls, tokens and price of a run; a file's task is only counted."""
-    from misstep.cli._estimate import estimated
-    from misstep.reports._written import dollars
+    from misstep.reports import dollars, estimate_eval
 
     unknown = "–"
     if not run.eval.eval.startswith("misstep/"):
         start, stop = run.command.samples()
         return f"{stop - start:,}", unknown, unknown, unknown
-    told = estimated(
+    told = estimate_eval(
         run.eval.eval, run.args, run.model.model, run.eval.limit, list(run.model.roles)
     )
     calls = unknown if told.calls is None else f"{told.calls:,}"

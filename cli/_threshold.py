@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from misstep.cli._exported import csv_text, file_name
 from misstep.loaders import write_files
 from misstep.registry import UnknownNameError, printable
 from misstep.reports import (
@@ -18,7 +17,9 @@ from misstep.reports import (
     ThresholdCurve,
     calibration_error,
     calibration_records,
+    csv_text,
     drawn,
+    file_name,
     reward_rows,
     threshold_charts,
     threshold_records,

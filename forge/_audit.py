@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from misstep.forge._checks import Failure, check_example
 from misstep.forge._compared import compared
 from misstep.forge._record import Example, read_examples
-from misstep.loaders import BadRow, stream_rows
+from misstep.loaders import BadRow, read_rows
 from misstep.registry import DataError
 
 
@@ -48,7 +48,7 @@ def audit(address: str) -> Audit:
     Raises:
         DataError: The file cannot be read, or holds no rows.
     """
-    examples, bad = read_examples(stream_rows(address))
+    examples, bad = read_examples(read_rows(address))
     if not examples and not bad:
         raise DataError(f"{address}: holds no rows.")
     result = Audit(examples, bad)

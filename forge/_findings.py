@@ -11,7 +11,7 @@ from misstep.forge._files import DATA
 from misstep.forge._plotting import plotting
 from misstep.forge._record import Example, read_examples
 from misstep.generator import third_of
-from misstep.loaders import stream_rows
+from misstep.loaders import read_rows
 from misstep.registry import DataError, MisstepError, taxonomy
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def find(folder: Path, logs: Iterable[str] = ()) -> Findings:
     data = folder / f"{DATA}.jsonl"
     if not data.is_file():
         raise DataError(f"{data}: no built set. `misstep forge build -o {folder}` makes one.")
-    examples, bad = read_examples(stream_rows(str(data)))
+    examples, bad = read_examples(read_rows(str(data)))
     if bad:
         raise DataError(f"{data}: {bad[0]}. `misstep forge check {data}` tells all.")
     findings = Findings(folder.resolve().name, examples)
@@ -86,7 +86,7 @@ def find(folder: Path, logs: Iterable[str] = ()) -> Findings:
     if settings.is_file():
         findings.settings = json.loads(settings.read_text(encoding="utf-8"))
     if rejects.is_file():
-        for _, row in stream_rows(str(rejects)):
+        for _, row in read_rows(str(rejects)):
             findings.rejected += 1
             findings.reasons.update({f"{x['stage']}: {x['reason']}" for x in row["rejects"]})
     for address in logs:

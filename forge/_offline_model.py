@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelOutput, ModelUsage
-from inspect_ai.tool import ToolChoice, ToolInfo
+from inspect_ai.model import ModelOutput, ModelUsage
 
 from misstep.forge._offline import OFFLINE, known_solution
+from misstep.providers import ModelRequest, Provider
 from misstep.registry import ModelError
 
 _ABOUT: ContextVar[str] = ContextVar("about", default="")
@@ -24,16 +24,10 @@ def asking_about(sample: str) -> Iterator[None]:
         _ABOUT.reset(before)
 
 
-class OfflineAPI(ModelAPI):
+class OfflineAPI(Provider):
     """No model: rules, which know the solutions of the source `offline` alone."""
 
-    async def generate(
-        self,
-        input: list[ChatMessage],
-        tools: list[ToolInfo],
-        tool_choice: ToolChoice,
-        config: GenerateConfig,
-    ) -> ModelOutput:
+    async def respond(self, request: ModelRequest) -> ModelOutput:
         """The injected error of the sample that is asked about.
 
         Raises:

@@ -4,18 +4,13 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic import ValidationError as Invalid
 
 from misstep.boxes import last_boxed
-from misstep.loaders import BadRow, RawRow
+from misstep.loaders import BadRow, RawRow, id_text, validate_rows
 from misstep.verdicts import NO_ERROR
 
 LATE_FRACTION = 0.25
 """The part of a solution, from its end, in which errors are injected."""
-
-
-def _text(value: object) -> object:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 class Example(BaseModel):
@@ -26,7 +21,7 @@ class Example(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    id: Annotated[str, BeforeValidator(_text)]
+    id: Annotated[str, BeforeValidator(id_text)]
     problem: str
     steps: list[str] = Field(min_length=1)
     label: int
@@ -84,30 +79,5 @@ class Example(BaseModel):
 
 
 def read_examples(raw: Iterator[RawRow]) -> tuple[list[Example], list[BadRow]]:
-    """Read the rows of a file, and say what is wrong with those that are no examples."""
-    examples: list[Example] = []
-    bad: list[BadRow] = []
-    seen: dict[str, int] = {}
-    for number, content in raw:
-        try:
-            example = Example.model_validate(content)
-        except (Invalid, ValueError, TypeError) as problem:
-            bad.extend(_explained(number, content, problem))
-            continue
-        if example.id in seen:
-            said = f"already used by row {seen[example.id]}"
-            bad.append(BadRow(number, example.id, "id", said))
-            continue
-        seen[example.id] = number
-        examples.append(example)
-    return examples, bad
-
-
-def _explained(number: int, content: object, problem: Exception) -> Iterator[BadRow]:
-    name = str(content["id"]) if isinstance(content, dict) and "id" in content else None
-    if not isinstance(problem, Invalid):
-        yield BadRow(number, name, "row", str(problem))
-        return
-    for error in problem.errors(include_url=False):
-        field = ".".join(map(str, error["loc"])) or "row"
-        yield BadRow(number, name, field, error["msg"])
+    """Return the examples among the rows of a file, and every problem of the other rows."""
+    return validate_rows(raw, lambda number, content: Example.model_validate(content))

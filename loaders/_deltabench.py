@@ -1,4 +1,4 @@
-"""DeltaBench's rows: sections become steps, section numbers from 1 become a label from 0."""
+"""Rows of DeltaBench as first-error rows: sections are steps, the label is an index from 0."""
 
 import re
 from collections.abc import Iterator
@@ -6,21 +6,21 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from misstep.loaders._fields import NonEmpty, printed_list, whole_number
+from misstep.loaders._rows import NonEmpty, printed_list, whole_number
 from misstep.registry import GOLD_SECTIONS, PUBLISHED_GOLD_SECTIONS
 from misstep.verdicts import NO_ERROR
 
 PROBLEMS = "annotation_problems"
-"""Where a sample's metadata tells which annotations do not fit the row's sections."""
+"""The metadata key with the annotations that do not fit the row's sections."""
 
 _KEPT = ("task_l1", "task_l2", "origin", "error_type", "level", "model", "answer", "final_correct")
-"""What goes to the metadata as it is. The texts would make the log some three times as large."""
+"""Fields that are copied to the metadata. With the texts, a log would be three times as large."""
 
 _List = Annotated[list[Any], BeforeValidator(printed_list)]
 
 
 class DeltaRow(BaseModel):
-    """A row in either of its spellings."""
+    """A row of DeltaBench; both spellings of its fields are read."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -41,29 +41,23 @@ class DeltaRow(BaseModel):
     )
 
 
-def is_deltabench(content: dict[str, Any]) -> bool:
-    """Whether a row has DeltaBench's fields rather than those of first-error rows."""
-    sections = {"sections", "sections_content", "section_content"}
-    return "question" in content and "steps" not in content and bool(sections & content.keys())
+def first_error_fields(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a first-error row.
 
-
-def first_error_row(content: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a first-error row.
-
-    The label is the smallest annotated section less one. Where errors are annotated and none of
-    the numbers is a section's, the label is none that a verdict within the solution could match:
-    the row has an error, and nobody knows where.
+    The label is the smallest annotated section number minus one. If errors are annotated but no
+    number belongs to a section, the label is the number of sections, which no verdict matches: the
+    row has an error at an unknown place.
 
     Raises:
-        pydantic.ValidationError: The row lacks a field, or has one of another kind.
+        pydantic.ValidationError: A field is missing or has a wrong type.
     """
     row = DeltaRow.model_validate(content)
-    steps = section_texts(row)
+    steps = _section_texts(row)
     problems: list[str] = []
     errors = list(_numbers(row.errors, "reason_error_section_numbers", problems))
     unuseful = list(_numbers(row.unuseful, "reason_unuseful_section_numbers", problems))
     problems += [
-        f"section {number} is not one of its 1 to {len(steps)}"
+        f"section {number} is not one of its sections 1 to {len(steps)}"
         for number in sorted({*errors, *unuseful})
         if not 1 <= number <= len(steps)
     ]
@@ -94,13 +88,14 @@ def _numbers(values: list[Any], field: str, problems: list[str]) -> Iterator[int
         try:
             yield whole_number(value)
         except ValueError:
-            problems.append(f"{field}: {str(value)[:40]!r} is not a section's number")
+            problems.append(f"{field}: {str(value)[:40]!r} is not a section number")
 
 
-def section_texts(row: DeltaRow) -> list[str]:
-    """The texts of a row's sections: their own, else the joined ones, else those of the lines.
+def _section_texts(row: DeltaRow) -> list[str]:
+    """Return the texts of a row's sections; an empty list if the row has none.
 
-    Empty where the row has none of the three.
+    They are taken from `sections`, else from `sections_content`, else from the paragraphs of
+    `long_cot`.
     """
     sections = [part if isinstance(part, dict) else {} for part in row.sections or []]
     own = [part.get("content", part.get("section")) for part in sections]
@@ -114,11 +109,11 @@ def section_texts(row: DeltaRow) -> list[str]:
 
 
 def _split(joined: str, count: int | None) -> list[str]:
-    """Cut "section1: … section2: …" at its markers, which count up and begin a line each.
+    """Split "section1: … section2: …" at its markers. They are in order, each begins a line.
 
     Args:
         joined: The text.
-        count: How many there are, where that is known.
+        count: The number of sections, if it is known.
     """
     starts: list[tuple[int, int]] = []
     place = 0
@@ -134,7 +129,7 @@ def _split(joined: str, count: int | None) -> list[str]:
 
 
 def _by_paragraphs(text: str, sections: list[dict[str, Any]]) -> list[str]:
-    """The paragraphs that sections name by `start` and `end`, from 1; none where one is amiss."""
+    """Return the paragraphs from `start` to `end` of each section; none if a section is wrong."""
     paragraphs = text.split("\n\n") if text else []
     texts: list[str] = []
     for section in sections:

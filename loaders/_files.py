@@ -1,11 +1,18 @@
-"""Reading rows from a file: JSON, JSON Lines, CSV or Parquet, at any address that fsspec knows."""
+"""The one reader of files: JSON, JSON Lines, CSV and Parquet, and `.gz` of each. And a safe writer.
+
+Files are not trusted: nothing in them is executed, and every file that cannot be read is refused
+with a message.
+"""
 
 import csv
 import io
 import json
-from collections.abc import Iterator
-from pathlib import PurePosixPath
-from typing import Any
+import os
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
 import fsspec
 
@@ -14,106 +21,165 @@ from misstep.registry import DataError, from_start
 FORMATS = (".json", ".jsonl", ".csv", ".parquet")
 
 RawRow = tuple[int, Any]
-"""The row's number, from 1 (in JSON Lines its line), and what stands there."""
+"""A row's number from 1 (in JSON Lines the line number), and its content."""
+
+_BATCH = 512
+"""Rows of a Parquet file that are in memory at a time."""
+_BUFFER = 1 << 20
+"""Bytes that are read at a time."""
 
 
-def read_file(address: str) -> bytes:
-    """The bytes of a local file or of any fsspec address.
+def file_format(address: str) -> str:
+    """Return the file name's extension in lower case; that before `.gz` for a compressed file."""
+    path = PurePosixPath(address.split("::")[0])
+    return (path.with_suffix("") if _is_compressed(path) else path).suffix.lower()
+
+
+def _is_compressed(path: PurePosixPath) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
+def read_rows(address: str) -> Iterator[RawRow]:
+    """Yield the rows of a file, one after the other.
+
+    Memory is bounded for JSON Lines, CSV and uncompressed Parquet. JSON is read as a whole.
+
+    Args:
+        address: A local path, relative to the user's folder, or any fsspec address.
 
     Raises:
-        DataError: The format is not one we read, or there is nothing to read.
+        DataError: The format is unknown, or the file cannot be read.
     """
-    if suffix(address) not in FORMATS:
+    if file_format(address) not in FORMATS:
         raise DataError(
-            f"{address}: the format {suffix(address) or 'without an ending'!r} is not read. "
-            f"Allowed endings: {', '.join(FORMATS)}."
+            f"{address}: unknown file format {file_format(address) or '(no extension)'!r}. "
+            f"Allowed extensions: {', '.join(FORMATS)}, each also with .gz."
         )
     target = address if "://" in address else str(from_start(address))
     try:
         with fsspec.open(target, "rb", compression="infer") as stream:
-            content: bytes = stream.read()
-    except (OSError, ValueError, ImportError) as problem:
+            yield from _rows(stream, address)
+    except (OSError, ValueError, ImportError, EOFError, zlib.error) as problem:
         reason = getattr(problem, "strerror", None) or problem or type(problem).__name__
         raise DataError(f"{target}: cannot be read ({reason}).") from None
-    return content
-
-
-def suffix(address: str) -> str:
-    """The ending that tells the format; that of a compressed file is passed over."""
-    path = PurePosixPath(address.split("::")[0])
-    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
 def parse_rows(content: bytes, address: str) -> Iterator[RawRow]:
-    """The rows in a file's bytes.
+    """Yield the rows in the uncompressed bytes of a file; the address tells the format.
 
     Raises:
-        DataError: The content is not what the address's ending says.
+        DataError: The content does not have this format.
     """
-    match suffix(address):
+    return _rows(io.BytesIO(content), address)
+
+
+def _rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
+    match file_format(address):
         case ".parquet":
-            return _parquet_rows(content, address)
+            return _parquet_rows(stream, address)
         case ".csv":
-            return _csv_rows(_text(content, address), address)
+            return _csv_rows(stream, address)
         case ".jsonl":
-            return _json_lines(_text(content, address), address)
+            return _json_lines(stream, address)
         case _:
-            return _json_rows(_text(content, address), address)
+            return _json_rows(stream, address)
 
 
-def _text(content: bytes, address: str) -> str:
+def _json_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
     try:
-        return content.decode("utf-8-sig")
+        rows = json.loads(stream.read().decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
         raise DataError(
-            f"{address}: byte {problem.start} is not UTF-8; save it as UTF-8."
+            f"{address}: byte {problem.start} is not UTF-8; save the file as UTF-8."
         ) from None
-
-
-def _json_rows(text: str, address: str) -> Iterator[RawRow]:
-    try:
-        rows = json.loads(text)
-    except (ValueError, RecursionError) as problem:  # a number of thousands of digits, too
+    except (ValueError, RecursionError) as problem:  # also a number of thousands of digits
         raise DataError(
-            f"{address}: not valid JSON ({problem}). One object a line goes into a .jsonl file."
+            f"{address}: not valid JSON ({problem}). If each line is an object, name it .jsonl."
         ) from None
     if not isinstance(rows, list):
-        raise DataError(f"{address}: holds a JSON {type(rows).__name__}; a list of rows is wanted.")
+        raise DataError(f"{address}: contains a JSON {type(rows).__name__}; a list is needed.")
     yield from enumerate(rows, start=1)
 
 
-def _json_lines(text: str, address: str) -> Iterator[RawRow]:
-    # Not splitlines(): U+2028 and its like may stand unescaped inside a JSON string.
-    for number, line in enumerate(text.split("\n"), start=1):
+def _json_lines(stream: IO[bytes], address: str) -> Iterator[RawRow]:
+    for number, line in enumerate(_lines(stream, address), start=1):
         if line.strip():
             try:
-                yield number, json.loads(line)
+                row = json.loads(line)
             except (ValueError, RecursionError) as problem:
                 raise DataError(
                     f"{address}: line {number} is not valid JSON ({problem})."
                 ) from None
+            yield number, row
 
 
-def _csv_rows(text: str, address: str) -> Iterator[RawRow]:
-    reader = csv.DictReader(io.StringIO(text), strict=True)
+def _csv_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
+    reader = csv.DictReader(_lines(stream, address), strict=True)
     try:
         for number, row in enumerate(reader, start=1):
-            # A cell beyond the header lands under the key None.
+            # Cells beyond the header have the key None.
             if None in row:
                 raise DataError(f"{address}: row {number} has more cells than the header.")
             yield number, {key: value for key, value in row.items() if value not in ("", None)}
     except csv.Error as problem:
         raise DataError(
-            f"{address}: not valid CSV after row {reader.line_num} ({problem})."
+            f"{address}: not valid CSV at line {reader.line_num} ({problem})."
         ) from None
 
 
-def _parquet_rows(content: bytes, address: str) -> Iterator[RawRow]:
+def _lines(stream: IO[bytes], address: str) -> Iterator[str]:
+    """Yield lines of text. Only LF ends a line: U+2028 may stand inside a JSON string."""
+    buffered = io.BufferedReader(stream, _BUFFER)  # type: ignore[type-var]
+    for number, line in enumerate(buffered, start=1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise DataError(
+                f"{address}: line {number} is not UTF-8; save the file as UTF-8."
+            ) from None
+
+
+def _parquet_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
     import pyarrow
     import pyarrow.parquet
 
+    # Parquet is read from its end, which a compressed stream does not support.
+    if _is_compressed(PurePosixPath(address.split("::")[0])) or not stream.seekable():
+        stream = io.BytesIO(stream.read())
     try:
-        table = pyarrow.parquet.read_table(io.BytesIO(content))
-    except (pyarrow.ArrowException, OSError) as problem:
-        raise DataError(f"{address}: not a Parquet file ({problem}).") from None
-    yield from enumerate(table.to_pylist(), start=1)
+        number = 0
+        for batch in pyarrow.parquet.ParquetFile(stream).iter_batches(batch_size=_BATCH):
+            for row in batch.to_pylist():
+                number += 1
+                yield number, row
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as problem:
+        raise DataError(f"{address}: not a valid Parquet file ({problem}).") from None
+
+
+def write_files(contents: Mapping[Path, bytes], cure: str) -> None:
+    """Write all files or none. Existing files are replaced, folders are created.
+
+    Args:
+        contents: The content of each file.
+        cure: What the user can do if a file cannot be written.
+
+    Raises:
+        DataError: A file cannot be written.
+    """
+    ready: dict[Path, str] = {}
+    target = Path()
+    try:
+        for target, content in contents.items():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as stream:
+                ready[target] = stream.name
+                stream.write(content)
+            os.chmod(stream.name, 0o644)
+        for target in list(ready):
+            os.replace(ready[target], target)
+            del ready[target]
+    except OSError as problem:
+        raise DataError(f"{target}: cannot be written ({problem.strerror}). {cure}") from None
+    finally:
+        for left in ready.values():
+            Path(left).unlink(missing_ok=True)

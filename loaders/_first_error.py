@@ -1,21 +1,167 @@
-"""First-error rows as Inspect samples."""
+"""Worked solutions with their first wrong step, or all their erroneous sections, as samples."""
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
+from typing import Annotated, Any
 
 from inspect_ai.dataset import MemoryDataset, Sample
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from misstep.generator import solutions
-from misstep.loaders._deltabench import PROBLEMS
-from misstep.loaders._files import parse_rows, read_file, suffix
-from misstep.loaders._places import read_source_file
-from misstep.loaders._rows import SHOWN, BadRow, Row, account, check_rows
-from misstep.registry import DataError, Generated, Source, SourceFile, UnknownNameError, sources
+from misstep.loaders._deltabench import PROBLEMS, first_error_fields
+from misstep.loaders._files import RawRow, read_rows
+from misstep.loaders._rows import (
+    SHOWN,
+    BadRow,
+    NonEmpty,
+    all_good,
+    id_text,
+    index_problem,
+    json_list,
+    refuse_other_kind,
+    row_kind,
+    validate_rows,
+    whole_number,
+    wrong_kind_message,
+)
+from misstep.loaders._sources import source_files
+from misstep.registry import (
+    GOLD_SECTIONS,
+    DataError,
+    Generated,
+    RowKind,
+    SourceFile,
+    UnknownNameError,
+    sources,
+)
 from misstep.verdicts import NO_ERROR
 
 logger = logging.getLogger(__name__)
+
+FIRST_ERROR: tuple[RowKind, ...] = ("first_error", "error_sections")
+"""The kinds of rows that have a first error."""
+
+
+class Row(BaseModel):
+    """A problem, a worked solution in steps, and the index of its first wrong step."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    id: Annotated[NonEmpty, BeforeValidator(id_text)]
+    problem: NonEmpty
+    steps: Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
+    label: Annotated[int, BeforeValidator(whole_number)]
+    subset: NonEmpty | None = None
+    generator: str | None = None
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The other fields of the row."""
+        return self.model_extra or {}
+
+
+def check_rows(raw: Iterable[RawRow]) -> tuple[list[Row], list[BadRow]]:
+    """Return the good rows, and every problem of the bad ones."""
+    return validate_rows(raw, _row, _label_problems)
+
+
+def _row(number: int, content: dict[str, Any]) -> Row:
+    sections = row_kind(content) == "error_sections"
+    fields = first_error_fields(content) if sections else content
+    return Row.model_validate({"id": f"row-{number}"} | fields)
+
+
+def _label_problems(row: Row) -> Iterator[tuple[str, str]]:
+    # Published rows of DeltaBench whose annotations do not fit are kept; their metadata says so.
+    if GOLD_SECTIONS not in row.extra and (
+        problem := index_problem(row.label, len(row.steps), NO_ERROR)
+    ):
+        yield "label", f"{problem}; labels are -1 or 0 to {len(row.steps) - 1}"
+
+
+def check_file(address: str) -> tuple[list[Row], list[BadRow]]:
+    """Return the good rows of the user's own file, and every problem of the bad ones.
+
+    Raises:
+        DataError: The file cannot be read, has no rows, or has rows of another kind.
+    """
+    rows, bad = check_rows(read_rows(address))
+    refuse_other_kind(rows, bad, address, FIRST_ERROR)
+    return rows, bad
+
+
+def load_rows(
+    source: str,
+    subset: str | None = None,
+    accept: str | None = None,
+    needed: Sequence[RowKind] = FIRST_ERROR,
+) -> list[Row]:
+    """Return the checked rows of a source.
+
+    Args:
+        source: A registered source, or the address of the user's own file.
+        subset: Return only the rows of this subset.
+        accept: The sha256 of a file that is accepted instead of the pinned one.
+        needed: The kinds of rows that are allowed.
+
+    Raises:
+        DataError: Rows are missing, changed, malformed or of another kind.
+        UnknownNameError: An unknown source or subset.
+    """
+    rows = list(_rows(source, subset, accept, needed))
+    if subset is None:
+        return rows
+    chosen = [row for row in rows if row.subset == subset]
+    if not chosen:
+        raise UnknownNameError("subset", subset, {row.subset for row in rows if row.subset})
+    return chosen
+
+
+def _rows(
+    source: str, subset: str | None, accept: str | None, needed: Sequence[RowKind]
+) -> Iterator[Row]:
+    registered = sources().get(source)
+    named = {file.subset for file in registered.files if file.subset} if registered else set()
+    if named and subset is not None and subset not in named:
+        raise UnknownNameError("subset", subset, named)
+    for file in source_files(source, needed, subset, accept):
+        command = f"`misstep data check {file.address}`"
+        rows = all_good(*check_rows(file.rows), file.address, needed, command)
+        if file.entry is None:
+            yield from rows
+            continue
+        _check_counts(rows, file.entry, accepted=accept is not None)
+        for row in rows:
+            yield row if row.subset else row.model_copy(update={"subset": file.entry.subset})
+    if registered and registered.generated and subset in (None, registered.generated.subset):
+        yield from _generated_rows(registered.generated)
+
+
+def _generated_rows(wanted: Generated) -> list[Row]:
+    made = (one.row() | {"subset": wanted.subset} for one in solutions(wanted.seed, wanted.rows))
+    return check_rows(enumerate(made, start=1))[0]
+
+
+def _check_counts(rows: list[Row], file: SourceFile, accepted: bool) -> None:
+    """Compare the numbers of rows, of rows with an error and of rows by subset with the pins."""
+    errors = sum(row.label != NO_ERROR for row in rows)
+    subsets = dict(Counter(row.subset for row in rows))
+    if (
+        len(rows) != file.rows
+        or file.errors not in (None, errors)
+        or (file.subsets and subsets != file.subsets)
+    ):
+        message = (
+            f"{file.name}: {len(rows)} rows, {errors} with an error; "
+            f"pinned are {(file.rows, file.errors)}."
+        )
+        if file.subsets:
+            message += f" By subset: {subsets}; pinned are {file.subsets}."
+        if not accepted:
+            raise DataError(message)
+        logger.warning(message)
 
 
 def first_error_dataset(
@@ -25,34 +171,64 @@ def first_error_dataset(
     accept: str | None = None,
     exclude_misfits: bool = False,
 ) -> MemoryDataset:
-    """Load rows as samples: the problem as input, the label as target, the steps as metadata.
+    """Return rows as samples: the problem is the input, the label the target.
 
     Args:
         source: A registered source, or the address of the user's own file.
-        subset: Only the rows of this subset.
-        exclude_label_errors: Leave out the rows whose labels are reported to be wrong.
-        accept: The sha256 of a file to accept in place of a registered source's pinned one.
-        exclude_misfits: Leave out the rows whose annotations do not fit their sections.
+        subset: Use only the rows of this subset.
+        exclude_label_errors: Leave out rows whose labels are reported as wrong.
+        accept: The sha256 of a file that is accepted instead of the pinned one.
+        exclude_misfits: Leave out rows whose annotations do not fit their sections.
 
     Raises:
-        DataError: Rows that are missing, changed or malformed.
+        DataError: Rows are missing, changed, malformed or of another kind.
         UnknownNameError: An unknown source or subset.
     """
-    rows = warned_of_misfits(load_rows(source, subset, accept), exclude_misfits)
+    rows = _handle_misfits(load_rows(source, subset, accept), exclude_misfits)
     if exclude_label_errors:
         rows = _without_label_errors(source, rows)
     _warn_of_empty_sets(rows)
     return MemoryDataset([sample_of(row) for row in rows], name=dataset_name(source, subset))
 
 
+def error_sections_dataset(
+    source: str,
+    subset: str | None = None,
+    accept: str | None = None,
+    exclude_misfits: bool = False,
+) -> MemoryDataset:
+    """Return rows as samples: the problem is the input, the erroneous sections the target.
+
+    Args:
+        source: A registered source, or the address of the user's own file with DeltaBench's fields.
+        subset: Use only the rows of this subset.
+        accept: The sha256 of a file that is accepted instead of the pinned one.
+        exclude_misfits: Leave out rows whose annotations do not fit their sections.
+
+    Raises:
+        DataError: Rows are missing, changed, malformed or of another kind.
+        UnknownNameError: An unknown source or subset.
+    """
+    needed: tuple[RowKind, ...] = ("error_sections",)
+    rows = _handle_misfits(load_rows(source, subset, accept, needed), exclude_misfits)
+    for row in rows:
+        if GOLD_SECTIONS not in row.extra:
+            where = f"{source}: the row {row.id!r}"
+            raise DataError(wrong_kind_message(where, "first_error", needed))
+    samples = [sample_of(row) for row in rows]
+    for sample, row in zip(samples, rows, strict=True):
+        sample.target = ", ".join(map(str, row.extra[GOLD_SECTIONS])) or "none"
+    return MemoryDataset(samples, name=dataset_name(source, subset))
+
+
 def dataset_name(source: str, subset: str | None) -> str:
-    """What the log calls the data."""
+    """Return the name of the data in the log."""
     name = source if source in sources() else PurePosixPath(source).name
     return f"{name}-{subset}" if subset else name
 
 
-def warned_of_misfits(rows: list[Row], exclude: bool) -> list[Row]:
-    """The rows, or those whose annotations fit; a warning tells how many do not."""
+def _handle_misfits(rows: list[Row], exclude: bool) -> list[Row]:
+    """Warn of rows whose annotations do not fit; return all rows, or only the others."""
     misfits = [row.id for row in rows if row.extra.get(PROBLEMS)]
     if misfits:
         logger.warning(
@@ -65,107 +241,25 @@ def warned_of_misfits(rows: list[Row], exclude: bool) -> list[Row]:
     return [row for row in rows if not (exclude and row.extra.get(PROBLEMS))]
 
 
-def load_rows(source: str, subset: str | None = None, accept: str | None = None) -> list[Row]:
-    """The checked rows of a source."""
-    known = sources()
-    if source in known:
-        rows = list(_registered_rows(source, known[source], subset, accept))
-    elif suffix(source):
-        rows = _checked(read_file(source), source)
-    else:
-        raise UnknownNameError("source (nor is it a file)", source, known)
-    if subset is None:
-        return rows
-    chosen = [row for row in rows if row.subset == subset]
-    if not chosen:
-        raise UnknownNameError("subset", subset, {row.subset for row in rows if row.subset})
-    return chosen
-
-
-def _registered_rows(
-    name: str, source: Source, subset: str | None, accept: str | None
-) -> Iterator[Row]:
-    named = {file.subset for file in source.files if file.subset}
-    if named and subset is not None and subset not in named:
-        raise UnknownNameError("subset", subset, named)
-    for file in source.files:
-        if subset is None or file.subset in (None, subset):
-            content = read_source_file(name, source, file, accept)
-            rows = _checked(content, file.path)
-            _check_counts(rows, file, accepted=accept is not None)
-            for row in rows:
-                yield row if row.subset else row.model_copy(update={"subset": file.subset})
-    if source.generated and subset in (None, source.generated.subset):
-        yield from _generated_rows(source.generated)
-
-
-def _generated_rows(wanted: Generated) -> Iterator[Row]:
-    made = (one.row() | {"subset": wanted.subset} for one in solutions(wanted.seed, wanted.rows))
-    rows, _ = check_rows(enumerate(made, start=1))
-    yield from rows
-
-
-def check_file(address: str) -> tuple[list[Row], list[BadRow]]:
-    """The good rows of the user's own file, and everything that is wrong with the others.
-
-    Raises:
-        DataError: The file cannot be read at all, or holds no rows.
-    """
-    return _check(read_file(address), address)
-
-
-def _check(content: bytes, address: str) -> tuple[list[Row], list[BadRow]]:
-    rows, bad = check_rows(parse_rows(content, address))
-    if not rows and not bad:
-        raise DataError(f"{address}: holds no rows.")
-    return rows, bad
-
-
-def _checked(content: bytes, address: str) -> list[Row]:
-    rows, bad = _check(content, address)
-    if bad:
-        raise DataError(account(address, bad, f"`misstep data check {address}` lists all"))
-    return rows
-
-
-def _check_counts(rows: list[Row], file: SourceFile, accepted: bool) -> None:
-    """The number of rows, of rows with an error and by subset, as published."""
-    errors = sum(row.label != NO_ERROR for row in rows)
-    found, expected = (len(rows), errors), (file.rows, file.errors)
-    subsets = dict(Counter(row.subset for row in rows))
-    if (
-        found[0] != expected[0]
-        or expected[1] not in (None, found[1])
-        or (file.subsets and subsets != file.subsets)
-    ):
-        message = f"{file.name}: {found[0]} rows, {found[1]} with an error; pinned are {expected}."
-        if file.subsets:
-            message += f" By subset: {subsets}; pinned are {file.subsets}."
-        if not accepted:
-            raise DataError(message)
-        logger.warning(message)
-
-
 def _without_label_errors(source: str, rows: list[Row]) -> list[Row]:
     known = sources()[source].known_label_errors if source in sources() else {}
-    kept = [row for row in rows if row.id not in known]
     left_out = [f"{row.id} ({known[row.id]})" for row in rows if row.id in known]
-    logger.warning("Left out for their labels: %s", ", ".join(left_out) or "no row")
-    return kept
+    logger.warning("Left out because of wrong labels: %s", ", ".join(left_out) or "no row")
+    return [row for row in rows if row.id not in known]
 
 
 def _warn_of_empty_sets(rows: list[Row]) -> None:
     errors = sum(row.label != NO_ERROR for row in rows)
     for count, kind, name in (
-        (errors, "with an error", "error_accuracy"),
-        (len(rows) - errors, "without an error", "correct_accuracy"),
+        (errors, "an error", "error_accuracy"),
+        (len(rows) - errors, "no error", "correct_accuracy"),
     ):
         if count == 0:
-            logger.warning("No row is %s: %s and f1_score are undefined (nan).", kind, name)
+            logger.warning("No row has %s: %s and f1_score are undefined (nan).", kind, name)
 
 
 def sample_of(row: Row) -> Sample:
-    """The sample of a row: the problem, its label, and the rest as metadata."""
+    """Return the sample of a row: the problem, its label, and the rest as metadata."""
     return Sample(
         id=row.id,
         input=row.problem,
@@ -177,7 +271,7 @@ def sample_of(row: Row) -> Sample:
             "subset": row.subset,
             "generator": row.generator,
             "steps": row.steps,
-            # Logs keep no long lists in their summaries, which reports are made from.
+            # The summaries in a log drop long lists, and reports are made from summaries.
             "n_steps": len(row.steps),
         },
     )

@@ -1,26 +1,30 @@
-"""Generated rows as samples, made when they are asked for."""
+"""Generated rows as samples, made on demand; long data sets are streamed."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 from typing import Any, overload
 
+from inspect_ai import SampleSource
 from inspect_ai.dataset import Dataset, Sample
+from inspect_ai.log import EvalSample
 
+from misstep._inspect_private import running_task
 from misstep.generator import VERSION, check_count, settings_of, solution
-from misstep.loaders._first_error import sample_of
-from misstep.loaders._rows import check_rows
+from misstep.loaders._first_error import check_rows, sample_of
 
-KEPT = 5_000
-"""How many of the samples that were made last are kept."""
+CACHED = 5_000
+"""The number of recent samples that are cached. Longer data sets are streamed."""
+WINDOW = 1_000
+"""The largest number of samples in the queue of a streamed run."""
 
 
 class LazyDataset(Dataset):
-    """Samples that are made when they are asked for.
+    """Samples that are made on demand.
 
-    Inspect itself goes through all samples of a task when a run starts, whatever the limit; the
-    task, its slices and its shuffles cost nothing before that. Where samples are so many that it
-    would take long, they are streamed: see `RowStream`.
+    Making the task, a slice or a shuffle makes no sample. Inspect makes all samples when a run
+    starts, even with a limit, so `RowStream` streams long data sets.
     """
 
     def __init__(
@@ -37,17 +41,17 @@ class LazyDataset(Dataset):
 
     @property
     def name(self) -> str | None:
-        """The data set's name."""
+        """The name of the data set."""
         return self._name
 
     @property
     def location(self) -> str | None:
-        """It is nowhere."""
+        """None: generated data has no location."""
         return None
 
     @property
     def shuffled(self) -> bool:
-        """Whether it was shuffled."""
+        """Whether the data set was shuffled."""
         return self._shuffled
 
     def __len__(self) -> int:
@@ -68,24 +72,24 @@ class LazyDataset(Dataset):
         return LazyDataset(self._make, order, name, self._shuffled)
 
     def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> "LazyDataset":
-        """Those samples that a predicate holds for."""
+        """Return the samples that fulfil a predicate."""
         kept = [number for place, number in enumerate(self._order) if predicate(self[place])]
         return self._part(kept, name or self._name)
 
     def sort(self, reverse: bool = False, key: Callable[[Sample], Any] | None = None) -> None:
-        """Sort by a key; by the input's length where there is none."""
+        """Sort by a key; without a key, by the length of the input."""
         by = key or (lambda sample: len(sample.input))
         numbered = {number: self[place] for place, number in enumerate(self._order)}
         self._order = sorted(self._order, key=lambda number: by(numbered[number]), reverse=reverse)
 
     def shuffle(self, seed: int | None = None) -> None:
-        """Shuffle the order in which samples come."""
+        """Shuffle the samples."""
         order = list(self._order)
         Random(seed).shuffle(order)  # noqa: S311 (not a secret)
         self._order, self._shuffled = order, True
 
     def shuffle_choices(self, seed: int | None = None) -> None:
-        """There are no choices."""
+        """Do nothing: there are no choices."""
 
 
 def procedural_dataset(
@@ -98,18 +102,80 @@ def procedural_dataset(
     difficulty: int,
     correct_share: float,
 ) -> LazyDataset:
-    """Generated solutions as samples; `misstep.generator.solutions` has the arguments.
+    """Return generated solutions as samples; see `misstep.generator.solutions` for the arguments.
 
     Raises:
-        MisstepError: A value that is not allowed.
+        MisstepError: A value is not allowed.
     """
     settings = settings_of(steps, position, error_types, families, difficulty, correct_share)
     start, count = check_count("seed", seed, 0), check_count("n", n, 1)
 
-    # Inspect goes through a task's samples several times.
-    @lru_cache(KEPT)
+    # Inspect iterates over the samples of a task several times.
+    @lru_cache(CACHED)
     def make(index: int) -> Sample:
         [row], _ = check_rows([(index + 1, solution(start, index, settings).row())])
         return sample_of(row)
 
     return LazyDataset(make, range(count), f"procedural-{VERSION}-{start}")
+
+
+@dataclass
+class StreamProgress:
+    """How many samples one run has received and finished."""
+
+    run: object
+    issued: int
+    done: int = 0
+
+
+class RowStream(SampleSource):
+    """The samples of a data set in order, at most one window ahead of the run.
+
+    Inspect makes and starts all samples of an ordinary data set before the first call to a model.
+    From a stream it takes one window.
+    """
+
+    def __init__(self, dataset: Dataset, window: int = WINDOW) -> None:
+        self._dataset = dataset
+        self._window = window
+        self._runs: list[StreamProgress] = []
+
+    def initial_samples(self) -> list[Sample]:
+        """Return the first window."""
+        return list(self._dataset[: self._window])
+
+    async def next_samples(self) -> list[Sample] | None:
+        """Return more samples if the queue is empty: `--sample-id` may skip a whole window."""
+        return self._more(self._run()) or None
+
+    async def sample_complete(self, sample: EvalSample) -> list[Sample] | None:
+        """Return more samples if half a window is left."""
+        return self._after(sample.epoch)
+
+    async def sample_abandoned(self, sample: Sample, epoch: int) -> list[Sample] | None:
+        """Return more samples if half a window is left, after a sample was cancelled."""
+        return self._after(epoch)
+
+    def _after(self, epoch: int) -> list[Sample] | None:
+        run = self._run()
+        run.done += epoch == 1
+        return self._more(run) if run.issued - run.done <= self._window // 2 else None
+
+    def _more(self, run: StreamProgress) -> list[Sample]:
+        begin = run.issued
+        run.issued = min(begin + (self._window + 1) // 2, len(self._dataset))
+        return list(self._dataset[begin : run.issued])
+
+    def _run(self) -> StreamProgress:
+        """Return the progress of the calling run: several models may run one task at once."""
+        here = running_task()
+        for progress in self._runs:
+            if progress.run is here:
+                return progress
+        self._runs.append(StreamProgress(here, min(self._window, len(self._dataset))))
+        return self._runs[-1]
+
+
+def streamed(dataset: Dataset) -> Dataset | SampleSource:
+    """Return a data set, as a stream if it is long."""
+    return dataset if len(dataset) <= CACHED else RowStream(dataset)

@@ -1,86 +1,144 @@
-"""Problems with a right beginning and a wrong step, as Inspect samples."""
+"""Reasoning with a mistake that a model can recover from, as samples."""
 
 import logging
 from collections.abc import Iterable, Iterator
 from itertools import count
+from typing import Annotated, Any
 
 from inspect_ai.dataset import MemoryDataset, Sample
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from misstep.generator import VERSION, Solution, check_count, settings_of, solution
-from misstep.loaders._files import parse_rows, read_file, suffix
+from misstep.loaders._files import RawRow
 from misstep.loaders._first_error import dataset_name
-from misstep.loaders._mistakes import MistakeRow, check_mistakes
-from misstep.loaders._places import read_source_file
-from misstep.loaders._rows import account
-from misstep.registry import DataError, UnknownNameError, find_continuation, sources
+from misstep.loaders._rows import (
+    NonEmpty,
+    all_good,
+    id_text,
+    index_problem,
+    json_list,
+    validate_rows,
+    whole_number,
+)
+from misstep.loaders._sources import source_files
+from misstep.registry import DataError, RowKind, find_continuation
 
 logger = logging.getLogger(__name__)
 
 GENERATED = "generated"
-"""The source whose rows are made when they are asked for."""
+"""The source of generated rows."""
+
+_NEEDED: tuple[RowKind, ...] = ("mistake",)
 
 FAMILIES = ("word_problems", "shuffled_objects", "sorting", "deduction", "brackets")
-"""The generator's families of the same kinds as the five tasks of BIG-Bench Mistake."""
+"""The generator's families that correspond to the five tasks of BIG-Bench Mistake."""
 STEPS, DIFFICULTY = "5-6", 1
-"""Short, so that small models on small machines come to an end."""
-EACH = 8
-"""How many of each family, where nothing is said."""
+"""Short solutions, so that small models on small machines finish."""
+ROWS_PER_FAMILY = 8
+"""The default number of generated rows per family."""
+
+
+def _index(value: object) -> int | None:
+    return None if value is None else whole_number(value)
+
+
+class MistakeRow(BaseModel):
+    """A row of BIG-Bench Mistake: a question, reasoning in steps, and its first mistake."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    id: Annotated[NonEmpty, BeforeValidator(id_text)]
+    task: NonEmpty
+    input: NonEmpty
+    steps: Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
+    target: NonEmpty
+    answer: str | None
+    """The answer that the steps lead to."""
+    mistake_index: Annotated[int | None, BeforeValidator(_index)]
+    """The index of the first wrong step; None if there is none."""
+
+    @property
+    def recoverable(self) -> bool:
+        """Whether a mistake before the last step leads to a wrong answer."""
+        return (
+            self.mistake_index is not None
+            and self.mistake_index < len(self.steps) - 1
+            and self.answer != self.target
+        )
 
 
 def recovery_dataset(
     source: str, per_task: int | None = None, seed: int = 0, accept: str | None = None
 ) -> MemoryDataset:
-    """Load rows as samples: the question as input, the right answer as target.
+    """Return rows as samples: the question is the input, the right answer the target.
 
     Metadata has `task`, `mistake_index`, `n_steps`, `correct_steps` (those before the mistake) and
     `incorrect_step`.
 
     Args:
-        source: A registered source of BIG-Bench Mistake's rows, the address of the user's own
-            file, or `generated`.
-        per_task: Only the first rows of each task, so many.
-        seed: Which rows are generated.
-        accept: The sha256 of a file to accept in place of a registered source's pinned one.
+        source: A registered source of such rows, the address of the user's own file, or
+            `generated`.
+        per_task: Use only the first N rows of each task.
+        seed: The seed of generated rows.
+        accept: The sha256 of a file that is accepted instead of the pinned one.
 
     Raises:
-        DataError: Rows that are missing, changed or malformed.
+        DataError: Rows are missing, changed, malformed or of another kind.
         UnknownNameError: An unknown source.
     """
     if per_task is not None:
         check_count("per_task", per_task, 1)
     if source == GENERATED:
-        samples = list(_generated(check_count("seed", seed, 0), per_task or EACH))
+        samples = list(_generated(check_count("seed", seed, 0), per_task or ROWS_PER_FAMILY))
         return MemoryDataset(samples, name=f"recovery-{VERSION}-{seed}")
-    rows = _first_of_each(_rows(source, accept), per_task)
+    rows = _first_of_each(_recoverable_rows(source, accept), per_task)
     name = dataset_name(source, None if per_task is None else f"{per_task}-per-task")
     return MemoryDataset([_sample(row) for row in rows], name=name)
 
 
-def _rows(source: str, accept: str | None) -> list[MistakeRow]:
-    known = sources()
-    if source in known:
-        rows: list[MistakeRow] = []
-        for file in known[source].files:
-            content = read_source_file(source, known[source], file, accept)
-            rows += _checked(content, file.path, file.subset)
-        return rows
-    if suffix(source):
-        rows = _checked(read_file(source), source, None)
-        if not rows:
-            raise DataError(
-                f"{source}: no row has a mistake before its last step and a wrong answer."
-            )
-        return rows
-    raise UnknownNameError("source (nor is it a file)", source, [*known, GENERATED])
-
-
-def _checked(content: bytes, address: str, task: str | None) -> list[MistakeRow]:
-    rows, bad = check_mistakes(parse_rows(content, address), task, find_continuation().tasks)
-    if bad:
-        raise DataError(account(address, bad))
-    kept = [row for row in rows if row.recoverable]
-    logger.info("%s: %d of %d rows have something to recover from.", address, len(kept), len(rows))
+def _recoverable_rows(source: str, accept: str | None) -> list[MistakeRow]:
+    kept: list[MistakeRow] = []
+    for file in source_files(source, _NEEDED, accept=accept, more=[GENERATED]):
+        rows = _checked(file.rows, file.address, file.entry.subset if file.entry else None)
+        found = [row for row in rows if row.recoverable]
+        logger.info(
+            "%s: %d of %d rows have a mistake to recover from.",
+            file.address,
+            len(found),
+            len(rows),
+        )
+        kept += found
+    if not kept:
+        raise DataError(f"{source}: no row has a mistake before its last step and a wrong answer.")
     return kept
+
+
+def _checked(raw: Iterable[RawRow], address: str, task: str | None) -> list[MistakeRow]:
+    """Return the rows of a file.
+
+    Args:
+        raw: The rows.
+        address: The file.
+        task: The task of all rows; None if each row names its task.
+    """
+
+    def read(number: int, content: dict[str, Any]) -> MistakeRow:
+        own = {"task": task} | content
+        # Without `answer`, the reasoning counts as wrong. Without `id`, rows are numbered from 0.
+        defaults = {"id": f"{own['task'] or 'row'}-{number - 1}", "answer": None}
+        return MistakeRow.model_validate(defaults | own)
+
+    return all_good(*validate_rows(raw, read, _problems), address, _NEEDED)
+
+
+def _problems(row: MistakeRow) -> Iterator[tuple[str, str]]:
+    known = find_continuation().tasks
+    steps = len(row.steps)
+    if row.mistake_index is not None and (problem := index_problem(row.mistake_index, steps, 0)):
+        allowed = f"allowed are 0 to {steps - 1}, and null for no mistake"
+        yield "mistake_index", f"{problem}; {allowed}"
+    if row.task not in known:
+        yield "task", f"{row.task!r} is unknown; allowed are {', '.join(known)}"
 
 
 def _first_of_each(rows: Iterable[MistakeRow], per_task: int | None) -> Iterator[MistakeRow]:
@@ -92,7 +150,7 @@ def _first_of_each(rows: Iterable[MistakeRow], per_task: int | None) -> Iterator
 
 
 def _sample(row: MistakeRow) -> Sample:
-    assert row.mistake_index is not None  # noqa: S101 (only such rows are kept)
+    assert row.mistake_index is not None  # noqa: S101 (the row is recoverable)
     return Sample(
         id=row.id,
         input=find_continuation().task(row.task).instruction + row.input,
@@ -113,7 +171,7 @@ def _metadata(task: str, steps: list[str], mistake: int) -> dict[str, object]:
 
 
 def _generated(seed: int, each: int) -> Iterator[Sample]:
-    """Samples by turns, one of each family: the first few hold all kinds."""
+    """Yield samples of all families in turn, so that the first few cover all families."""
     settings = settings_of(STEPS, families=FAMILIES, difficulty=DIFFICULTY, correct_share=0)
     found: dict[str, list[Solution]] = {family: [] for family in FAMILIES}
     for index in count():
@@ -135,7 +193,7 @@ def _generated(seed: int, each: int) -> Iterator[Sample]:
 
 
 def _usable(made: Solution) -> bool:
-    """Whether the error stays, leads astray, and has right steps before it and others after it."""
+    """Return whether the error leads to a wrong answer and has steps before and after it."""
     return (
         made.outcome == "plain"
         and not made.final_answer_correct

@@ -1,110 +1,232 @@
-"""Rows of first-error detection: what a row must be, and what is wrong with one that is not."""
+"""Rows of any kind: reading their fields, checking them, and telling which kind they are."""
 
-from collections.abc import Iterable
+import ast
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
-from misstep.loaders._deltabench import first_error_row, is_deltabench
-from misstep.loaders._fields import NonEmpty, id_text, json_list, whole_number
 from misstep.loaders._files import RawRow
-from misstep.verdicts import NO_ERROR
+from misstep.registry import ROW_KINDS, DataError, RowKind, corpora, sources
+
+_MAX_PRINTED = 4_000_000
+"""Characters of a printed list. Python's parser takes about a hundred bytes of memory for each, so
+longer lists are not read."""
+_GSM8K_MARK = "####"
+"""Stands before the final answer in a solution of GSM8K."""
+
+NonEmpty = Annotated[str, Field(min_length=1)]
 
 
-class Row(BaseModel):
-    """A problem, a worked solution in steps, and the index of its first wrong step."""
+def whole_number(value: object) -> int:
+    """Return an integral number or its text as an integer; nothing is rounded."""
+    if isinstance(value, str):
+        try:
+            return int(value.strip())
+        except ValueError:
+            value = _float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+        raise ValueError("expected a whole number: -1, or the index of a step")
+    return int(value)
 
-    model_config = ConfigDict(extra="allow", strict=True)
 
-    id: Annotated[NonEmpty, BeforeValidator(id_text)]
-    problem: NonEmpty
-    steps: Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
-    label: Annotated[int, BeforeValidator(whole_number)]
-    subset: NonEmpty | None = None
-    generator: str | None = None
+def _float(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
-    @property
-    def extra(self) -> dict[str, Any]:
-        """What the row holds beyond the known fields."""
-        return self.model_extra or {}
+
+def json_list(value: object) -> object:
+    """Return the list in a JSON text, as CSV files have it; any other value as it is."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def printed_list(value: object) -> object:
+    """Return the list in a JSON text or a Python literal; any other value as it is."""
+    value = json_list(value)
+    if isinstance(value, str) and value.lstrip().startswith("[") and len(value) <= _MAX_PRINTED:
+        try:
+            return ast.literal_eval(value.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return value
+    return value
+
+
+def id_text(value: object) -> object:
+    """Return an integer id as text; any other value as it is."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def answer_text(value: object) -> object:
+    """Return an answer as text: from a number, a list or a solution of GSM8K."""
+    if isinstance(value, list) and value:
+        return ", ".join(str(answer_text(part)) for part in value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, str) and _GSM8K_MARK in value:
+        return value.rpartition(_GSM8K_MARK)[2].strip().replace(",", "")
+    return value
+
+
+ROW = "row"
+"""The field of a problem that concerns the whole row."""
 
 
 @dataclass(frozen=True)
 class BadRow:
-    """One thing that is wrong with one row."""
+    """One problem of one row."""
 
     number: int
     id: str | None
     field: str
     problem: str
+    kind: RowKind | None = None
+    """The kind of the row by its columns, if they show one."""
 
     def __str__(self) -> str:
         name = f" ({self.id!r})" if self.id is not None else ""
-        return f"row {self.number}{name}: {self.field}: {self.problem}"
+        field = "" if self.field == ROW else f"{self.field}: "
+        return f"row {self.number}{name}: {field}{self.problem}"
 
 
 SHOWN = 5
-"""How many bad rows an error message quotes."""
+"""The number of bad rows that an error message quotes."""
 
 
-def account(address: str, bad: list[BadRow], listing: str = "") -> str:
-    """What is wrong with the rows of a file, in one message.
+class _HasId(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+R = TypeVar("R", bound=_HasId)
+M = TypeVar("M", bound=BaseModel)
+
+
+def validate_rows(
+    raw: Iterable[RawRow],
+    read: Callable[[int, dict[str, Any]], R],
+    problems: Callable[[R], Iterable[tuple[str, str]]] = lambda row: (),
+) -> tuple[list[R], list[BadRow]]:
+    """Return the good rows, and every problem of the bad ones.
 
     Args:
-        address: The file.
-        bad: The problems.
-        listing: What lists all of them, where there are too many to quote.
+        raw: The rows.
+        read: Makes a row from its number and its content, or raises ValueError or TypeError.
+        problems: Yields further problems of a row: the field and what is wrong with it.
     """
-    shown = [f"{address}: {len(bad)} problem{'s' * (len(bad) > 1)}:"]
-    shown += [f"  {problem}" for problem in bad[:SHOWN]]
-    if len(bad) > SHOWN:
-        shown.append(f"  and {len(bad) - SHOWN} more{listing and f': {listing}'}")
-    return "\n".join(shown)
-
-
-def check_rows(raw: Iterable[RawRow]) -> tuple[list[Row], list[BadRow]]:
-    """Read rows, and say everything that is wrong with those that cannot be read."""
-    rows: list[Row] = []
+    rows: list[R] = []
     bad: list[BadRow] = []
     seen: dict[str, int] = {}
     for number, content in raw:
-        row, problems = _check(number, content)
-        bad.extend(problems)
-        if row is None:
+        if not isinstance(content, dict):
+            bad.append(BadRow(number, None, ROW, _not_an_object(content)))
             continue
-        if row.id in seen:
-            bad.append(BadRow(number, row.id, "id", f"already used by row {seen[row.id]}"))
+        kind = row_kind(content)
+        try:
+            row = read(number, content)
+        except (ValueError, TypeError) as problem:
+            name = content.get("id")
+            name = None if name is None else str(name)
+            bad += [BadRow(number, name, *error, kind) for error in _explain(problem)]
             continue
-        seen[row.id] = number
-        rows.append(row)
+        found = list(problems(row))
+        if seen.setdefault(row.id, number) != number:
+            found.append(("id", f"already used by row {seen[row.id]}"))
+        bad += [BadRow(number, row.id, field, text, kind) for field, text in found]
+        if not found:
+            rows.append(row)
     return rows, bad
 
 
-def _check(number: int, content: object) -> tuple[Row | None, list[BadRow]]:
+def all_good(
+    rows: list[R],
+    bad: Sequence[BadRow],
+    address: str,
+    needed: Sequence[RowKind],
+    all_by: str = "",
+) -> list[R]:
+    """Return the rows of a file if there are any and none is bad.
+
+    Args:
+        rows: The good rows.
+        bad: The problems of the others.
+        address: The file.
+        needed: The kinds of rows that are allowed.
+        all_by: The command that lists all problems.
+
+    Raises:
+        DataError: With the first problems, or with the kind of rows that the file has.
+    """
+    refuse_other_kind(rows, bad, address, needed)
+    if not bad:
+        return rows
+    lines = [f"{address}: {len(bad)} problem{'s' * (len(bad) > 1)}:"]
+    lines += [f"  {problem}" for problem in bad[:SHOWN]]
+    if len(bad) > SHOWN:
+        lines.append(f"  and {len(bad) - SHOWN} more{all_by and f': {all_by} lists all'}")
+    raise DataError("\n".join(lines))
+
+
+def refuse_other_kind(
+    rows: Sequence[object], bad: Sequence[BadRow], address: str, needed: Sequence[RowKind]
+) -> None:
+    """Refuse a file without rows, and a file whose rows are all of another kind.
+
+    Raises:
+        DataError: With the kind of the rows, and the sources that have rows of the needed kind.
+    """
+    if rows:
+        return
+    if not bad:
+        raise DataError(f"{address}: holds no rows.")
+    kind = bad[0].kind
+    if kind is not None and kind not in needed and all(one.kind == kind for one in bad):
+        raise DataError(wrong_kind_message(address, kind, needed))
+
+
+def validate_row(content: object, model: type[M], where: str) -> M:
+    """Return one row as a model.
+
+    Args:
+        content: The row.
+        model: The model.
+        where: The file and the row's number, for the message.
+
+    Raises:
+        DataError: The row does not fit the model.
+    """
     if not isinstance(content, dict):
-        return None, [BadRow(number, None, "row", f"a {type(content).__name__}, not an object")]
+        raise DataError(f"{where}: {_not_an_object(content)}.")
     try:
-        known = first_error_row(content) if is_deltabench(content) else content
-        row = Row.model_validate({"id": f"row-{number}"} | known)
+        return model.model_validate(content)
     except ValidationError as problem:
-        name = content.get("id")
-        return None, [
-            BadRow(number, None if name is None else str(name), *explain(error))
-            for error in problem.errors(include_url=False)
-        ]
-    last = len(row.steps) - 1
-    # Published rows whose annotations do not fit are kept, and say so themselves.
-    if NO_ERROR <= row.label <= last or is_deltabench(content):
-        return row, []
-    where = "below -1" if row.label < NO_ERROR else f"beyond its {last + 1} steps"
-    wanted = f"{row.label} is {where}; labels are -1 or 0 to {last}"
-    return None, [BadRow(number, row.id, "label", wanted)]
+        field, text = _explain(problem)[0]
+        raise DataError(f"{where}: {field}: {text}") from None
 
 
-def explain(error: Any) -> tuple[str, str]:  # noqa: ANN401
-    """The field and the problem, out of pydantic's account of it."""
-    head, *rest = error["loc"] or ("row",)
+def _not_an_object(content: object) -> str:
+    return f"a {type(content).__name__}, not an object"
+
+
+def _explain(problem: Exception) -> list[tuple[str, str]]:
+    """Return each field with its problem."""
+    if isinstance(problem, ValidationError):
+        return [_field_problem(error) for error in problem.errors(include_url=False)]
+    return [(ROW, str(problem))]
+
+
+def _field_problem(error: Any) -> tuple[str, str]:  # noqa: ANN401
+    head, *rest = error["loc"] or (ROW,)
     field = str(head) + "".join(f"[{part}]" for part in rest)
     if error["type"] == "missing":
         return field, "missing"
@@ -115,3 +237,50 @@ def explain(error: Any) -> tuple[str, str]:  # noqa: ANN401
         message = f"expected {message}"
     value = repr(error["input"])
     return field, f"{message}; the value is {value if len(value) <= 60 else value[:57] + '...'}"
+
+
+def index_problem(index: int, steps: int, least: int) -> str | None:
+    """Return what is wrong with the index of a step, or None."""
+    if least <= index < steps:
+        return None
+    return f"{index} is " + (f"below {least}" if index < least else f"beyond its {steps} steps")
+
+
+def row_kind(row: dict[str, Any]) -> RowKind | None:
+    """Return the kind of a row by its columns, or None if they fit no kind."""
+    columns = row.keys()
+    if "steps" in columns:
+        if "mistake_index" in columns:
+            return "mistake"
+        return "first_error" if "label" in columns else None
+    if not columns & {"problem", "question"}:
+        return None
+    if columns & {"sections", "sections_content", "section_content"}:
+        return "error_sections" if "question" in columns else None
+    if columns & {"answer", "final_answer"}:
+        return "problem"
+    return "solution" if "solution" in columns else None
+
+
+def registered_kinds() -> dict[str, RowKind]:
+    """Return the kind of each registered source and corpus, by name."""
+    kinds: dict[str, RowKind] = {name: source.kind for name, source in sources().items()}
+    return kinds | dict.fromkeys(corpora(), "solution")
+
+
+def wrong_kind_message(
+    what: str, kind: RowKind, needed: Sequence[RowKind], more: Sequence[str] = ()
+) -> str:
+    """Return the message about rows of another kind.
+
+    Args:
+        what: What holds the rows.
+        kind: Their kind.
+        needed: The kinds that are allowed, the usual one first.
+        more: Further sources that have rows of a needed kind.
+    """
+    fitting = [*more, *(name for name, kind in registered_kinds().items() if kind in needed)]
+    return (
+        f"{what} holds {ROW_KINDS[kind]}. Needed are {ROW_KINDS[needed[0]]}. "
+        f"Sources that have them: {', '.join(fitting)}; or name your own file of such rows."
+    )

@@ -1,16 +1,16 @@
-"""What a set of rows is like: for `misstep data check`."""
+"""Statistics of a set of rows, for `misstep data check`."""
 
 from collections import Counter
 from dataclasses import dataclass
 from statistics import mean, median
 
-from misstep.loaders._rows import Row
+from misstep.loaders._first_error import Row
 from misstep.verdicts import NO_ERROR
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The least, middle, mean and greatest of a quantity."""
+    """The range, median and mean of a quantity."""
 
     least: int
     median: float
@@ -20,7 +20,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Summary:
-    """A set of rows in numbers."""
+    """Statistics of a set of rows."""
 
     rows: int
     errors: int
@@ -28,13 +28,13 @@ class Summary:
     steps: Spread
     characters: Spread
     labels: dict[int, int]
-    """How many rows have their first error at each position; -1 is none."""
+    """The number of rows by the index of the first error; -1 means no error."""
     control_characters: list[str]
-    """Steps or problems with a control character: mostly the trace of a lost backslash."""
+    """Problems and steps with a control character, usually caused by a lost backslash."""
 
 
 def summary_of(rows: list[Row]) -> Summary:
-    """Summarise rows, of which there must be at least one."""
+    """Return the statistics of at least one row."""
     return Summary(
         rows=len(rows),
         errors=sum(row.label != NO_ERROR for row in rows),
@@ -53,7 +53,7 @@ def _spread(values: list[int]) -> Spread:
 def _control_characters(row: Row) -> list[str]:
     texts = {"problem": row.problem} | {f"steps[{i}]": step for i, step in enumerate(row.steps)}
     return [
-        f"{row.id}: {field} holds {char!r}"
+        f"{row.id}: {field} contains {char!r}"
         for field, text in texts.items()
         for char in sorted({c for c in text if ord(c) < 32 and c not in "\n\t\r"})
     ]

@@ -1,37 +1,25 @@
 """Every private name of Inspect that misstep uses. No other module imports one.
 
-Inspect has no public name for these. Each entry says what it is for, and what happens if a later
-release of Inspect moves it. `make canary` runs the tests against the newest release.
+Inspect has no public name for these. Each entry says what the name is for, and what happens if a
+later release of Inspect no longer has it. `make canary` runs the tests against the newest release.
 
-Names that are slow to import are imported when they are first used.
+Names that are slow to import are imported by functions, when they are first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# Errors that Inspect prints as one message, without a traceback. Base class of MisstepError.
-from inspect_ai._util.error import PrerequisiteError
-
-# Ends a sample on purpose. Code that catches a failed call must let it pass.
-from inspect_ai._util.exception import TerminateSampleError
-
-# The sample that is running. `replay/…` finds the recorded output by its id.
-from inspect_ai.log._samples import sample_active
-
-# The generate config in force. Votes count their seeds from the seed of the run.
-from inspect_ai.model._generate_config import active_generate_config
-
-# What `should_retry` returns to pass on the wait that a server asks for.
-from inspect_ai.model._model import RetryDecision
+from inspect_ai.model import GenerateConfig
 
 if TYPE_CHECKING:
     from inspect_ai import Task
-    from inspect_ai.model import GenerateConfig, Model
-
-    # The error for a failure that a server reports inside a successful response.
+    from inspect_ai._util.error import PrerequisiteError
+    from inspect_ai._util.exception import TerminateSampleError
+    from inspect_ai.log._samples import sample_active
+    from inspect_ai.model import Model
+    from inspect_ai.model._generate_config import active_generate_config
+    from inspect_ai.model._model import RetryDecision
     from inspect_ai.model._openai import OpenAIResponseError
-
-    # The provider class for OpenAI-compatible services, the base of `lean/…`.
     from inspect_ai.model._providers.openai_compatible import OpenAICompatibleAPI
 
 __all__ = [
@@ -49,8 +37,60 @@ __all__ = [
 ]
 
 
+class _PlainError(Exception):
+    """The fallback for an error class of Inspect."""
+
+    def __init__(self, message: object) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class _PlainRetry:
+    """The fallback for RetryDecision. `should_retry` may return a plain bool instead."""
+
+    retry_after: float | None = None
+
+
+def _private(module: str, name: str, fallback: object) -> Any:  # noqa: ANN401
+    """Return a private name of Inspect, or the fallback if this release does not have it."""
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError):
+        return fallback
+
+
+if not TYPE_CHECKING:
+    # The errors that Inspect prints as one message, without a traceback.
+    # Without it: MisstepError is an ordinary exception, and Inspect prints a traceback.
+    PrerequisiteError = _private("inspect_ai._util.error", "PrerequisiteError", _PlainError)
+
+    # The error that ends a sample on purpose. Code that catches failed calls lets it pass.
+    # Without it: Inspect has no such error, and there is nothing to let pass.
+    TerminateSampleError = _private(
+        "inspect_ai._util.exception", "TerminateSampleError", type("_Never", (Exception,), {})
+    )
+
+    # The sample that is running. `replay/…` finds the recorded output by its id.
+    # Without it: no sample is found, and `replay/…` says so.
+    sample_active = _private("inspect_ai.log._samples", "sample_active", lambda: None)
+
+    # The generate config in force. Votes count their seeds from the seed of the run.
+    # Without it: votes count from the default seed, and `--seed` does not change them.
+    active_generate_config = _private(
+        "inspect_ai.model._generate_config", "active_generate_config", GenerateConfig
+    )
+
+    # What `should_retry` returns, with the time that a server asks to wait.
+    # Without it: waits double from half a second, whatever the server asks for.
+    RetryDecision = _private("inspect_ai.model._model", "RetryDecision", _PlainRetry)
+
+
 _SLOW_TO_IMPORT = {
+    # The provider class for OpenAI-compatible services, the base of `lean/…`.
+    # Without it: `lean/…` cannot be imported. `openai-api/…` does the same with more CPU time.
     "OpenAICompatibleAPI": "inspect_ai.model._providers.openai_compatible",
+    # The error for a failure that a server reports inside a successful response.
+    # Without it: `lean/…` cannot be imported.
     "OpenAIResponseError": "inspect_ai.model._openai",
 }
 
@@ -62,22 +102,29 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def classify_http_retry(error: BaseException) -> RetryDecision | bool:
-    """Return how Inspect retries an HTTP error, or False if it does not."""
-    from inspect_ai._util.httpx import httpx_classify_retry
+def classify_http_retry(error: BaseException) -> "RetryDecision | bool":
+    """Return how Inspect retries an HTTP error, or False if it does not.
 
-    return httpx_classify_retry(error) or False
+    Without it: no HTTP error is retried, and each ends its sample.
+    """
+    classify = _private("inspect_ai._util.httpx", "httpx_classify_retry", lambda error: None)
+    decision: RetryDecision | None = classify(error)
+    return decision or False
 
 
 def running_task() -> object:
-    """Return an object that is unique to the running task; a stream of samples is read per task."""
-    from inspect_ai._eval.task.sample_source import get_sample_enqueuer
+    """Return an object that is unique to the running task, to which a sample stream belongs.
 
-    return get_sample_enqueuer()
+    Without it: all runs of one stream count as one, and a second run gets only the first samples.
+    """
+    return _private("inspect_ai._eval.task.sample_source", "get_sample_enqueuer", lambda: None)()
 
 
 def load_tasks(name: str, arguments: dict[str, Any]) -> "list[Task]":
-    """Load tasks by name or file, as `inspect eval` does."""
+    """Load tasks by name or file, as `inspect eval` does.
+
+    There is no fallback: `misstep run` counts the samples of a task before it splits them.
+    """
     from inspect_ai._eval.loader import load_tasks as load
     from inspect_ai._util.entrypoints import ensure_entry_points
 
@@ -85,8 +132,11 @@ def load_tasks(name: str, arguments: dict[str, Any]) -> "list[Task]":
     return load([name], arguments)
 
 
-def set_active_models(model: "Model", config: "GenerateConfig", roles: "dict[str, Model]") -> None:
-    """Set the models that `get_model()` returns, outside of a run."""
+def set_active_models(model: "Model", config: GenerateConfig, roles: "dict[str, Model]") -> None:
+    """Set the models that `get_model()` returns outside of a run.
+
+    There is no fallback: `misstep estimate` calls solvers outside of a run.
+    """
     from inspect_ai.model._model import init_active_model, init_model_roles
 
     init_active_model(model, config)

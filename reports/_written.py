@@ -1,5 +1,7 @@
 """Numbers and foreign text as people read them: in a terminal, in Markdown, in JSON."""
 
+import csv
+import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -72,3 +74,22 @@ def plain(content: Any) -> Any:  # noqa: ANN401
     if isinstance(content, float) and not isfinite(content):
         return None
     return content
+
+
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as JSON Lines."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows with the same keys as CSV; an undefined value is an empty cell."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def file_name(text: str) -> str:
+    """Return a text as part of a file name."""
+    return re.sub(r"[^\w.+-]+", "_", text).strip("._") or "unnamed"

@@ -1,17 +1,33 @@
-"""A number for a step: from a judge, a served or local reward model, or recorded scores."""
+"""Rewards: a number from 0 to 1 for each step of a solution.
+
+`find_reward_model` returns the reward model of a run: a judge, a served process reward model
+(`prm/…`), a local one (`local_prm/…`), or recorded scores (`replay/…`).
+
+Inspect imports this package at each start, so slow imports stand inside functions.
+"""
 
 from inspect_ai.model import ModelAPI, modelapi
 
-from misstep.rewards._aggregation import AGGREGATIONS, Aggregation, aggregate
-from misstep.rewards._find import ROLE, find_reward_model
-from misstep.rewards._judge import judge_messages
-from misstep.rewards._reward_model import THRESHOLD, OutputCallback, Reward, RewardModel
-from misstep.rewards._step_verdicts import StepVerdict, read_step_verdict
-from misstep.rewards._verdict_logprobs import MissingProbability, right_probability
+from misstep.rewards._adapters import find_reward_model
+from misstep.rewards._judge import (
+    MissingProbability,
+    StepVerdict,
+    judge_messages,
+    read_step_verdict,
+    right_probability,
+)
+from misstep.rewards._reward_model import (
+    AGGREGATIONS,
+    THRESHOLD,
+    Aggregation,
+    OutputCallback,
+    Reward,
+    RewardModel,
+    aggregate,
+)
 
 __all__ = [
     "AGGREGATIONS",
-    "ROLE",
     "THRESHOLD",
     "Aggregation",
     "MissingProbability",
@@ -31,15 +47,15 @@ __all__ = [
 
 @modelapi(name="prm")
 def prm() -> type[ModelAPI]:
-    """Discriminative process reward models behind vLLM's pooling routes."""
-    from misstep.rewards._prm import PrmAPI
+    """Return the provider of process reward models that a vLLM server runs."""
+    from misstep.rewards._served_prm import ServedPrmAPI
 
-    return PrmAPI
+    return ServedPrmAPI
 
 
 @modelapi(name="local_prm")
 def local_prm() -> type[ModelAPI]:
-    """Process reward models run in this process, by transformers and torch."""
+    """Return the provider of process reward models that transformers runs in this process."""
     from misstep.rewards._local_prm import LocalPrmAPI
 
     return LocalPrmAPI

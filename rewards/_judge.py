@@ -1,64 +1,49 @@
-"""Rewards of a chat model that judges steps: how probable it holds a step to be right."""
+"""Ask a judge about one step, and read its verdict and the probability of the verdict."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import exp, isnan
 
 from inspect_ai.model import (
+    ChatCompletionChoice,
     ChatMessage,
     ChatMessageAssistant,
     ChatMessageSystem,
     ChatMessageUser,
-    GenerateConfig,
-    Model,
+    Logprob,
 )
-from inspect_ai.util import collect
 
-from misstep.providers import set_call_purpose
+from misstep.boxes import boxed_words
 from misstep.registry import Judge, fill
-from misstep.rewards._reward_model import OutputCallback, Reward, RewardModel
-from misstep.rewards._step_verdicts import StepVerdict, read_step_verdict
 from misstep.verdicts import Unread
 
-TOP_LOGPROBS = {"token": 20, "box": 10}
-"""Alternatives asked for: 10 for written verdicts as published, all that APIs give for tokens."""
+
+class MissingProbability(StrEnum):
+    """Why a verdict has no probability."""
+
+    NO_LOGPROBS = "the model gave no logprobs; use a provider that gives them"
+    NO_ALTERNATIVES = "the model gave no alternatives to the verdict's token (top_logprobs)"
+    NO_TOKEN = "the tokens do not contain the verdict"  # noqa: S105
+    NO_WORD = "no token at the verdict's position begins exactly one of the verdict words"
+    NOT_A_NUMBER = "the logprobs at the verdict's position are not numbers"
 
 
-class JudgeRewards(RewardModel):
-    """A judge that is asked about one step at a time.
+@dataclass(frozen=True)
+class StepVerdict:
+    """The verdict of a judge on one step."""
 
-    Args:
-        model: The judge.
-        judge: How it is asked.
-        on_output: Told of every output.
-    """
-
-    def __init__(self, model: Model, judge: Judge, on_output: OutputCallback | None = None) -> None:
-        super().__init__(on_output)
-        self._model = model
-        self._judge = judge
-
-    async def score_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
-        """The rewards of all steps, asked for at once."""
-        ends = range(1, len(steps) + 1)
-        return await collect(*(self.score_last_step(problem, steps[:end]) for end in ends))
-
-    async def score_last_step(self, problem: str, steps: Sequence[str]) -> Reward:
-        """The reward of the last of some steps."""
-        step = len(steps) - 1
-        with set_call_purpose(step=step):
-            output = await self._model.generate(
-                judge_messages(self._judge, problem, steps, step),
-                config=GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS[self._judge.reply]),
-            )
-        self._spent(output)
-        if not output.choices:
-            return Reward(None, "the judge answered without any choice")
-        return _reward(read_step_verdict(output.choices[0], self._judge))
+    right: bool | Unread
+    probability: float | None = None
+    """The probability that the judge calls the step right, if the provider gives logprobs."""
+    missing: MissingProbability | None = None
+    """Why a verdict that was read has no probability."""
 
 
 def judge_messages(
     judge: Judge, problem: str, steps: Sequence[str], step: int
 ) -> list[ChatMessage]:
-    """What a judge is asked about a step."""
+    """Return the messages that ask a judge about a step."""
     messages: list[ChatMessage] = []
     if judge.system:
         messages.append(ChatMessageSystem(content=judge.system))
@@ -73,7 +58,94 @@ def judge_messages(
     return messages
 
 
-def _reward(verdict: StepVerdict) -> Reward:
-    if isinstance(verdict.right, Unread):
-        return Reward(None, f"the judge's verdict could not be read ({verdict.right})")
-    return Reward(verdict.probability, verdict.missing)
+def read_step_verdict(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
+    """Read the verdict in a judge's reply. An unreadable reply never becomes a verdict."""
+    text = choice.message.text
+    if choice.stop_reason == "content_filter":
+        return StepVerdict(Unread.REFUSED)
+    if choice.stop_reason == "model_length":
+        # If the prompt is too long, some providers return the error message as the text.
+        return StepVerdict(Unread.TRUNCATED)
+    if not text.strip():
+        return StepVerdict(Unread.EMPTY)
+    if judge.reply == "token":
+        right, word = text.strip().lower().startswith(tuple(judge.right)), text.strip()[:1]
+    elif choice.stop_reason == "max_tokens":
+        return StepVerdict(Unread.TRUNCATED)
+    else:
+        last = _last_verdict(text, judge)
+        if last is None:
+            return StepVerdict(Unread.NO_BOX)
+        right, word = last
+    tokens = choice.logprobs.content if choice.logprobs else []
+    probability = right_probability(tokens, word, judge.right, judge.wrong)
+    if isinstance(probability, MissingProbability):
+        return StepVerdict(right, missing=probability)
+    return StepVerdict(right, probability)
+
+
+def _last_verdict(text: str, judge: Judge) -> tuple[bool, str] | None:
+    """Return whether the last verdict in a text is "right", and its word. None: no verdict."""
+    last: tuple[bool, str] | None = None
+    for word in boxed_words(text, bracketed=("right", "wrong")):
+        plain = word.rstrip(".,!").lower()
+        if plain in judge.right or plain in judge.wrong:
+            last = plain in judge.right, word
+    return last
+
+
+def right_probability(
+    tokens: Sequence[Logprob], verdict: str, right: Sequence[str], wrong: Sequence[str]
+) -> float | MissingProbability:
+    """Return P(right) / (P(right) + P(wrong)) at the token where the verdict begins.
+
+    A word may be several tokens, so a token counts for the word that it begins. If the alternatives
+    contain only one of the two verdicts, the least probable alternative is the bound for the other.
+
+    Args:
+        tokens: The tokens of the reply, with their alternatives if the provider gives them.
+        verdict: The verdict as it is written in the reply. Its last occurrence counts.
+        right: The words for a right step.
+        wrong: The words for a wrong step.
+    """
+    if not tokens:
+        return MissingProbability.NO_LOGPROBS
+    token = _token_at_last(tokens, verdict)
+    if token is None:
+        return MissingProbability.NO_TOKEN
+    logprobs = {token.token: token.logprob}
+    logprobs |= {option.token: option.logprob for option in token.top_logprobs or []}
+    if any(isnan(logprob) for logprob in logprobs.values()):
+        return MissingProbability.NOT_A_NUMBER
+    if len(logprobs) < 2:
+        return MissingProbability.NO_ALTERNATIVES
+    least = exp(min(logprobs.values()))
+    by_verdict: dict[bool | None, list[float]] = {}
+    for option, logprob in logprobs.items():
+        by_verdict.setdefault(_begun_verdict(option, right, wrong), []).append(exp(logprob))
+    p_right, p_wrong = (sum(by_verdict.get(side, [least])) for side in (True, False))
+    if not {True, False} & by_verdict.keys() or p_right + p_wrong == 0:
+        return MissingProbability.NO_WORD
+    return p_right / (p_right + p_wrong)
+
+
+def _token_at_last(tokens: Sequence[Logprob], verdict: str) -> Logprob | None:
+    """Return the token in which the last occurrence of the verdict begins."""
+    start = "".join(token.token for token in tokens).rfind(verdict)
+    if start < 0:
+        return None
+    end = 0
+    for token in tokens:
+        end += len(token.token)
+        if end > start:
+            return token
+    return None
+
+
+def _begun_verdict(token: str, right: Sequence[str], wrong: Sequence[str]) -> bool | None:
+    """Return the verdict that a token begins: True for right. None: neither, or both."""
+    start = token.strip().strip("{[").lower()
+    if not start:
+        return None
+    begins = [any(word.startswith(start) for word in words) for words in (right, wrong)]
+    return None if begins[0] == begins[1] else begins[0]

@@ -1,104 +1,84 @@
-"""The provider `local_prm/…`: process reward models run here, by transformers and torch."""
+"""The provider `local_prm/…`: process reward models that transformers runs in this process."""
 
 import time
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 import anyio.to_thread
-from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelCall, ModelOutput
-from inspect_ai.tool import ToolChoice, ToolInfo
+from inspect_ai.model import ModelCall
 
-from misstep.providers._step_scores import asked_steps, scored_output, unscored_output
-from misstep.registry import ModelError, Prm, did_you_mean, find_prm
-from misstep.rewards._prm_input import prm_input, reward_of
+from misstep.providers import (
+    ModelRequest,
+    Provider,
+    Response,
+    read_scoring_messages,
+    scored_output,
+    unscored_output,
+)
+from misstep.registry import ModelError, Prm
+from misstep.rewards._prm_format import find_scoring_prm, prm_input, read_reward
 
-_ARGUMENTS = ("path", "device", "trust_remote_code", "head")
 
-
-class LocalPrmAPI(ModelAPI):
+class LocalPrmAPI(Provider):
     """A process reward model of the registry, in this process: `local_prm/<name>`.
 
-    Model arguments (`-M name=value`): `path`, a folder with its weights in place of the hub's
-    repository; `device`, such as cuda; `head` in place of the registry's; `trust_remote_code=true`
-    for models that come with code of their own, which then runs here.
+    Model arguments (`-M name=value`):
+
+    - `path`: a folder with the weights. Default: the repository on the Hugging Face hub.
+    - `device`: such as cuda. Default: cpu.
+    - `head`: it overrides the registry.
+    - `trust_remote_code=true`: allow a model to run its own code on this machine.
     """
 
-    def __init__(
-        self,
-        model_name: str,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - the signature of every provider
-        **model_args: Any,  # noqa: ANN401
-    ) -> None:
-        super().__init__(model_name, base_url, api_key, [], config)
-        for argument in model_args:
-            if argument not in _ARGUMENTS:
-                raise ModelError(
-                    f"Unknown model argument {argument!r}.{did_you_mean(argument, _ARGUMENTS)}"
-                )
-        self.prm = _local(model_name, model_args.get("head"))
-        trusted = model_args.get("trust_remote_code") is True
+    ARGUMENTS = ("path", "device", "trust_remote_code", "head")
+    scores_steps = True
+
+    def configure(self, arguments: Mapping[str, Any]) -> None:
+        """Read the facts of the model and load it."""
+        name = f"local_prm/{self.model_name}"
+        self.prm = find_scoring_prm(name, arguments, judge_provider="hf")
+        if self.prm.head is None:
+            raise ModelError(
+                f"{name} cannot run in this process: the registry does not say how to load it. "
+                f"Serve it: prm/{self.model_name}."
+            )
+        trusted = arguments.get("trust_remote_code") is True
         if self.prm.head == "own_code" and not trusted:
             raise ModelError(
-                f"local_prm/{model_name}: {self.prm.repository} comes with code of its own. To run "
-                "it on this machine: -M trust_remote_code=true."
+                f"{name}: {self.prm.repository} contains its own code. To run the code on this "
+                "machine: -M trust_remote_code=true."
             )
-        self.engine = _engine(
-            str(model_args.get("path") or self.prm.repository),
+        self.loaded = _load(
+            str(arguments.get("path") or self.prm.repository),
             str(self.prm.head),
-            str(model_args.get("device") or "cpu"),
+            str(arguments.get("device") or "cpu"),
             trusted,
         )
 
-    @property
-    def scores_steps(self) -> bool:
-        """It does nothing else."""
-        return True
-
-    async def generate(
-        self,
-        input: list[ChatMessage],
-        tools: list[ToolInfo],
-        tool_choice: ToolChoice,
-        config: GenerateConfig,
-    ) -> ModelOutput | tuple[ModelOutput | Exception, ModelCall]:
+    async def respond(self, request: ModelRequest) -> Response:
         """Score the steps of a solution in one pass."""
-        problem, steps = asked_steps(f"local_prm/{self.model_name}", input)
+        problem, steps = read_scoring_messages(f"local_prm/{self.model_name}", request.messages)
         text = prm_input(self.prm, problem, steps)
         call = ModelCall.create({"input": text}, None)
         started = time.monotonic()
-        tokens, results = await anyio.to_thread.run_sync(self.engine.score, self.prm, text)
+        tokens, results = await anyio.to_thread.run_sync(self.loaded.step_logits, self.prm, text)
         call.set_response({"data": results}, time.monotonic() - started)
         if len(results) != len(steps):
-            why = (
+            reason = (
                 f"{len(results)} rewards for {len(steps)} steps; check step_token "
                 f"({self.prm.step_token!r}): the tokenizer must know it as one token"
             )
-            return unscored_output(self.model_name, why, tokens), call
-        rewards = [reward_of(self.prm, values, probabilities=False) for values in results]
+            return unscored_output(self.model_name, reason, tokens), call
+        rewards = [read_reward(self.prm, values, probabilities=False) for values in results]
         return scored_output(self.model_name, rewards, tokens), call
 
     def max_connections(self) -> int:
-        """One pass at a time: the device is busy with it."""
+        """Return 1: the device computes one pass at a time."""
         return 1
 
 
-def _local(name: str, head: object) -> Prm:
-    prm = find_prm(name)
-    if head is not None:
-        prm = Prm.model_validate(prm.model_dump() | {"head": head})
-    if prm.way == "judge":
-        raise ModelError(
-            f"local_prm/{name}: it is a chat model that judges step by step. Run it as "
-            f"--model hf/{prm.repository} -T critic=reward -T style={prm.style}."
-        )
-    if prm.head is None:
-        raise ModelError(f"local_prm/{name}: how to load it is not known. Serve it: prm/{name}.")
-    return prm
-
-
-class _Engine:
+class _LoadedPrm:
     """A loaded model and its tokenizer."""
 
     def __init__(self, path: str, head: str, device: str, trusted: bool) -> None:
@@ -107,8 +87,8 @@ class _Engine:
             import transformers
         except ImportError as error:
             raise ModelError(
-                f"Local reward models need a library that is not installed ({error.name}). "
-                "Install them: pip install 'misstep[local]'"
+                f"Local reward models need {error.name}, which is not installed. "
+                "Install it: pip install 'misstep[local]'"
             ) from None
         loaders = {
             "token_classification": transformers.AutoModelForTokenClassification,
@@ -122,16 +102,16 @@ class _Engine:
             model = loaders[head].from_pretrained(
                 path, trust_remote_code=trusted, torch_dtype="auto"
             )
-        except (OSError, ValueError) as problem:
-            reason = " ".join(str(problem).split())
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split())
             raise ModelError(f"{path}: the weights cannot be loaded ({reason}).") from None
         self.torch = torch
         self.model = model.to(device).eval()
 
-    def score(self, prm: Prm, text: str) -> tuple[int, list[list[float]]]:
-        """How many tokens the text has, and the logits of the labels at each step's token."""
+    def step_logits(self, prm: Prm, text: str) -> tuple[int, list[list[float]]]:
+        """Return the number of tokens of a text, and the logits of the labels after each step."""
         tokens = self.tokenizer(text, return_tensors="pt").to(self.model.device)
-        # Of a word that is several tokens, the last one ends the step.
+        # If a word has several tokens, its last token ends the step.
         end = self.tokenizer.encode(str(prm.step_token), add_special_tokens=False)[-1]
         with self.torch.no_grad():
             logits = self.model(**tokens)[0][0]
@@ -146,6 +126,6 @@ class _Engine:
 
 
 @lru_cache(maxsize=2)
-def _engine(path: str, head: str, device: str, trusted: bool) -> _Engine:
-    """Loaded once a process, however many models name it."""
-    return _Engine(path, head, device, trusted)
+def _load(path: str, head: str, device: str, trusted: bool) -> _LoadedPrm:
+    """Load a model once per process, even if several models use it."""
+    return _LoadedPrm(path, head, device, trusted)

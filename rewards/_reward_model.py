@@ -1,77 +1,109 @@
-"""The one interface to all that gives rewards."""
+"""The interface to everything that gives rewards."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
+from statistics import fmean
+from typing import Literal, TypeAlias
 
 from inspect_ai.model import ModelOutput
-from inspect_ai.util import collect
+from inspect_ai.util import LimitExceededError, collect
 
-from misstep.rewards._failures import failure_of
+from misstep._inspect_private import PrerequisiteError, TerminateSampleError
 
 OutputCallback = Callable[[ModelOutput], None]
-"""Told of every output, so that its cost can be counted."""
-
+"""A function that gets every output of a reward model, for example to count its tokens."""
 
 THRESHOLD = 0.5
-"""A step with a smaller reward is wrong, where nothing else is known of a model."""
+"""A step with a smaller reward is wrong, unless the reward model has its own threshold."""
+
+Aggregation: TypeAlias = Literal["last", "min", "product", "mean"]
+
+AGGREGATIONS: dict[Aggregation, Callable[[Sequence[float]], float]] = {
+    "last": lambda rewards: rewards[-1],
+    "min": min,
+    "product": prod,
+    "mean": fmean,
+}
+"""How to turn the rewards of the steps into the reward of the solution."""
+
+_FATAL = (PrerequisiteError, LimitExceededError, TerminateSampleError)
+"""Errors that end a sample: a mistake of the user, a limit, a requested end."""
 
 
 @dataclass(frozen=True)
 class Reward:
-    """How good a step is, from 0 to 1, or why that is not known."""
+    """How good a step is, from 0 to 1, or why that is unknown."""
 
     value: float | None
     missing: str | None = None
+    """The reason why there is no value."""
 
 
 class RewardModel(ABC):
-    """Rewards for the steps of a solution."""
+    """A source of rewards for the steps of a solution. `on_output` gets every model output."""
 
     def __init__(self, on_output: OutputCallback | None = None) -> None:
-        self._spent = on_output or (lambda output: None)
+        self._on_output = on_output or (lambda output: None)
 
     @property
     def threshold(self) -> float:
-        """A step with a smaller reward is wrong."""
+        """The threshold of the model. A step with a smaller reward is wrong."""
         return THRESHOLD
 
     @abstractmethod
     async def score_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
-        """The rewards of all steps of a solution, as many as there are steps."""
+        """Return one reward for each step of a solution."""
 
     @abstractmethod
     async def score_last_step(self, problem: str, steps: Sequence[str]) -> Reward:
-        """The reward of the last of some steps."""
+        """Return the reward of the last step."""
 
     async def score_candidates(
         self, problem: str, previous: Sequence[str], candidates: Sequence[str]
     ) -> list[Reward]:
-        """The rewards of candidates for the next step, all asked for at once.
+        """Return the rewards of candidates for the next step. All calls run concurrently.
 
-        A candidate whose reward could not be had, for whatever reason, has a missing one.
+        A candidate whose call failed has a missing reward.
         """
 
-        async def of(candidate: str) -> Reward:
+        async def score(candidate: str) -> Reward:
             try:
                 return await self.score_last_step(problem, [*previous, candidate])
             except Exception as error:
-                return Reward(None, failure_of(error))
+                return _failed_call(error)
 
-        return await collect(*(of(candidate) for candidate in candidates))
+        return await collect(*(score(candidate) for candidate in candidates))
 
     async def score_solutions(
         self, problem: str, solutions: Sequence[Sequence[str]]
     ) -> list[list[Reward]]:
-        """The rewards of all steps of several solutions, all asked for at once.
+        """Return the rewards of all steps of several solutions. All calls run concurrently.
 
-        Of a solution whose rewards could not be had, all are missing.
+        If the call for a solution failed, all its rewards are missing.
         """
 
-        async def of(steps: Sequence[str]) -> list[Reward]:
+        async def score(steps: Sequence[str]) -> list[Reward]:
             try:
                 return await self.score_steps(problem, steps)
             except Exception as error:
-                return [Reward(None, failure_of(error))] * len(steps)
+                return [_failed_call(error)] * len(steps)
 
-        return await collect(*(of(steps) for steps in solutions))
+        return await collect(*(score(steps) for steps in solutions))
+
+
+def aggregate(rewards: Sequence[float | None], aggregation: Aggregation) -> float | None:
+    """Return the reward of a solution, or None if a reward is missing or there are no steps."""
+    known = [reward for reward in rewards if reward is not None]
+    if not rewards or len(known) < len(rewards):
+        return None
+    return AGGREGATIONS[aggregation](known)
+
+
+def _failed_call(error: Exception) -> Reward:
+    """Return the missing reward of a failed call. An error that ends the sample is raised again."""
+    if isinstance(error, _FATAL):
+        raise error
+    message = " ".join(str(error).split())[:300]
+    return Reward(None, f"the call failed: {type(error).__name__}: {message}")

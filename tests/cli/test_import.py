@@ -47,7 +47,6 @@ def assert_known(got, model):
     assert 100 * got["math_f1_score"] == pytest.approx(math, abs=0.1)
 
 
-@pytest.mark.long
 def test_recorded_step_scores_give_their_known_f1(real_data, tmp_path):
     model = "Qwen2.5-Math-7B-PRM800K"
     rows = [row for row in recorded_rows(real_data) if row["model"] == model]

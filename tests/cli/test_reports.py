@@ -7,9 +7,8 @@ from click.testing import CliRunner
 
 from benchmarks._logs import guesses
 from misstep.cli._main import cli
-from misstep.cli._reference import page, plan
 from misstep.registry import MisstepError
-from misstep.reports import paired_samples, read_logs
+from misstep.reports import paired_samples, planned_runs, read_logs, reference_page
 from misstep.reports._power import Aim
 from tests.reports.conftest import ROWS, write_run
 
@@ -87,20 +86,19 @@ def test_estimate_prints_what_a_run_takes(tmp_path):
         "m/x",
         "--limit",
         2,
-        "--format",
-        "json",
+        "--json",
     ]
     content = json.loads(run(*command, "--model-cost-config", costs))
     tokens = content["prompt_tokens"] + 2 * content["completion_tokens"]
     assert content["price"] == pytest.approx(tokens / 1e6)
     costs.write_text("m/x: {input: much}", encoding="utf-8")
-    with pytest.raises(MisstepError, match=r"costs.yaml: wanted is a model's name"):
+    with pytest.raises(MisstepError, match=r"costs.yaml: not a file of prices"):
         run(*command, "--model-cost-config", costs)
 
 
 def test_every_embedded_set_has_its_reference_runs():
-    planned = list(plan())
-    sets = {one.name for one in planned}
+    planned = list(planned_runs())
+    sets = {one.eval for one in planned}
     assert {
         "processbench.sample",
         "procedural.small",
@@ -109,12 +107,12 @@ def test_every_embedded_set_has_its_reference_runs():
         "adversarial_numinamath.sample",
     } <= sets
     for name in sets:
-        assert [one.model for one in planned if one.name == name][-1] == "embedded/smollm2"
-    critics = {one.arguments.get("critic") for one in planned if one.name == "procedural.small"}
+        assert [one.model for one in planned if one.eval == name][-1] == "embedded/smollm2"
+    critics = {one.arguments.get("critic") for one in planned if one.eval == "procedural.small"}
     assert critics == {"no_error", "last_step", "uniform", "label_distribution", None}
 
 
 def test_reference_results_are_a_table_with_command_version_and_day(logs):
-    text = page(read_logs(logs).runs, "misstep reference --limit 4", 4)
-    assert "`misstep reference --limit 4`, misstep 0." in text
+    text = reference_page(read_logs(logs).runs, "misstep reference --embedded 4", 4)
+    assert "`misstep reference --embedded 4`, misstep 0." in text
     assert f"| openai/b | {len(ROWS)} |" in text

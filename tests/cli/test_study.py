@@ -46,7 +46,6 @@ def table(made, name):
         return list(csv.DictReader(stream))
 
 
-@pytest.mark.long
 def test_finished_runs_are_not_made_again(made):
     logs = [read_eval_log(log, header_only=True) for log in list_eval_logs(str(made / "logs"))]
     assert sorted(log.eval.task_args["critic"] for log in logs) == [
@@ -59,7 +58,6 @@ def test_finished_runs_are_not_made_again(made):
     assert {log.results.completed_samples for log in logs} == {ROWS}
 
 
-@pytest.mark.long
 def test_figures_are_those_of_the_samples(made):
     hits = defaultdict(list)
     for row in table(made, "samples.csv"):
@@ -75,7 +73,6 @@ def test_figures_are_those_of_the_samples(made):
         assert not named_two or float(row["rate"]) == (row["group"] == "2")
 
 
-@pytest.mark.long
 def test_samples_are_those_of_the_generator(made):
     from misstep.generator import solutions
 
@@ -89,7 +86,6 @@ def test_samples_are_those_of_the_generator(made):
         assert row["finding"] == ("right" if known["label"] == -1 else "missed")
 
 
-@pytest.mark.long
 def test_the_page_has_the_results_of_the_logs_and_every_picture(made):
     page = (made / "out" / "study.md").read_text(encoding="utf-8")
     assert f"misstep study --model {CRITIC} --critic critique -T n={ROWS} -T seed=7" in page

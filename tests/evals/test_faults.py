@@ -29,8 +29,8 @@ def faults(rate):
     ("reply", "arguments"),
     [
         (critic, {}),
-        pytest.param(critic, {"votes": 4}, marks=pytest.mark.long),
-        pytest.param(plus_minus, {"critic": "stepwise"}, marks=pytest.mark.long),
+        (critic, {"votes": 4}),
+        (plus_minus, {"critic": "stepwise"}),
     ],
     ids=["one vote", "four votes", "stepwise"],
 )

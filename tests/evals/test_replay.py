@@ -76,7 +76,7 @@ def test_recorded_scores_judge_each_step(tmp_path, own_file, order):
 
 @pytest.mark.parametrize(
     ("scores", "says"),
-    [([1.0], "has 1 scores, and step 1 is asked about"), ([3.5, 1], "is not a probability")],
+    [([1.0], "has 1 scores, and the task asks about step 1"), ([3.5, 1], "is not a probability")],
 )
 def test_scores_that_cannot_judge_a_step_are_named(tmp_path, own_file, scores, says):
     records = [{"id": i, "scores": scores if i == "b" else [1, 1, 1]} for i in "abc"]

@@ -43,7 +43,6 @@ async def judged(row, order):
 
 
 @pytest.mark.anyio
-@pytest.mark.long
 async def test_sequential_and_parallel_agree_on_every_sample_of_math(real_rows):
     said = Counter()
     for row in real_rows["math"]:

@@ -250,7 +250,6 @@ def test_pushing_without_a_hub_is_one_message(tmp_path):
         push_to_hub(tmp_path, "no such name")
 
 
-@pytest.mark.long
 def test_killed_and_taken_up_again_it_ends_with_the_same_file(forged, tmp_path):
     rates = {Fault.SERVER_ERROR: 0.1, Fault.MALFORMED_JSON: 0.05}
     undisturbed, _ = forged(injector, num_examples=24, max_attempts=5)

@@ -221,7 +221,7 @@ def test_the_command_prints_a_table_and_its_status_tells(tmp_path):
     done = CliRunner().invoke(cli, ["forge", "check", str(path), "--details"])
     assert done.exit_code == 1
     assert "first_change_elsewhere" in done.output
-    assert "row 2 ('x'): problem: Field required" in done.output
+    assert "row 2 ('x'): problem: missing" in done.output
     assert "already used by row 3" in done.output
     assert "1 of 4 examples pass every check." in done.output
     assert "\x1b[31m" not in done.output

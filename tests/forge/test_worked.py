@@ -6,7 +6,7 @@ import pytest
 
 from misstep.forge import LeftOut, Worked, analyse, examine
 from misstep.forge._latex import broken_latex, doubled_escapes
-from misstep.loaders import corpus_rows, stream_rows
+from misstep.loaders import corpus_rows, read_rows
 from misstep.registry import DataError, MisstepError
 
 STEPS = "".join(
@@ -102,7 +102,7 @@ def test_files_stream_alike(tmp_path, ending):
             frame.to_parquet(path)
         case _:
             frame.to_json(path, orient="records", lines=ending == ".jsonl")
-    assert list(stream_rows(str(path))) == [(1, GOOD), (2, {**GOOD, "source": "y\u2028z"})]
+    assert list(read_rows(str(path))) == [(1, GOOD), (2, {**GOOD, "source": "y\u2028z"})]
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ def test_files_stream_alike(tmp_path, ending):
     [
         ("a.jsonl", b'{"a": 1}\n{', "line 2 is not valid JSON"),
         ("a.jsonl", b"\xff\xfe", "not UTF-8"),
-        ("a.parquet", b"no", "not a Parquet file"),
+        ("a.parquet", b"no", "not a valid Parquet file"),
         ("a.csv", b'a,b\n"1', "not valid CSV"),
-        ("a.txt", b"", "Allowed endings"),
+        ("a.txt", b"", "Allowed extensions"),
         ("none.jsonl", None, "cannot be read"),
     ],
 )
@@ -121,7 +121,7 @@ def test_a_file_that_cannot_be_read_is_one_message(tmp_path, name, content, says
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(MisstepError, match=says):
-        list(stream_rows(str(path)))
+        list(read_rows(str(path)))
 
 
 def test_a_corpus_is_pinned_by_its_number_of_rows(tmp_path, monkeypatch):

@@ -113,7 +113,6 @@ def test_an_error_changes_the_step_and_nothing_before_it(many):
         assert changed <= one.dependants < len(one.steps) - one.label
 
 
-@pytest.mark.long
 def test_every_error_type_happens_where_it_is_said_to(many):
     seen = {(one.family, one.error_type) for one in many if one.error_type}
     said = {(name, kind) for name, family in FAMILIES.items() for kind in family.error_types}

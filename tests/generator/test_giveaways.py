@@ -23,14 +23,12 @@ def text_of(one):
     return "\n".join([one.problem, *one.steps])
 
 
-@pytest.mark.long
 def test_words_and_numbers_do_not_tell_error_from_correct(made):
     found, chance = accuracy(list(map(text_of, made)), [one.label >= 0 for one in made], TRAINED)
     print(f"error or correct: {found:.3f}, by chance {chance:.3f}")
     assert found <= chance + MARGIN
 
 
-@pytest.mark.long
 def test_words_and_numbers_do_not_tell_where_the_error_is():
     made = list(solutions(12, TRAINED + TESTED, correct_share=0))
     thirds = [third_of(one.label, len(one.steps)) for one in made]
@@ -39,7 +37,6 @@ def test_words_and_numbers_do_not_tell_where_the_error_is():
     assert found <= chance + MARGIN
 
 
-@pytest.mark.long
 def test_the_classifier_would_see_a_giveaway(made):
     planted = [
         text_of(one) + (" Hm." if one.label >= 0 and number % 4 < 2 else "")

@@ -73,7 +73,7 @@ def test_a_copy_with_another_number_of_rows_stops_and_can_be_accepted(published,
     assert f"-T accept={accept}" in str(caught.value)
     dataset = first_error_dataset("deltabench", accept=accept)
     assert [sample.target for sample in dataset] == [str(x[1]) for x in KNOWN.values()]
-    assert "No row is without an error" in caplog.text
+    assert "No row has no error" in caplog.text
     with pytest.raises(DataError, match="found    7 rows"):
         load_rows("deltabench", accept="0" * 64)
 
@@ -132,11 +132,11 @@ def test_a_bad_row_is_named_with_its_field(change, says):
 
 
 def test_a_printed_list_that_is_too_long_is_not_parsed(monkeypatch):
-    from misstep.loaders import _fields
+    from misstep.loaders import _rows
 
-    monkeypatch.setattr(_fields, "_LONGEST", 5)
-    assert _fields.printed_list("['a', 'b']") == "['a', 'b']"
-    assert _fields.printed_list("['a']") == ["a"]
+    monkeypatch.setattr(_rows, "_MAX_PRINTED", 5)
+    assert _rows.printed_list("['a', 'b']") == "['a', 'b']"
+    assert _rows.printed_list("['a']") == ["a"]
 
 
 MISFITS = [
@@ -171,5 +171,5 @@ def test_misfits_are_warned_of_once_and_can_be_left_out(tmp_path, caplog):
 
 
 def test_rows_with_a_first_error_alone_are_refused_for_all_sections(own_file):
-    with pytest.raises(DataError, match="'a' names a first error alone"):
+    with pytest.raises(DataError, match=r"the row 'a' holds worked solutions with their first"):
         error_sections_dataset(str(own_file))

@@ -1,11 +1,13 @@
 import csv
+import gzip
+import io
 import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from misstep.loaders import load_rows
+from misstep.loaders import load_rows, read_rows
 from misstep.registry import DataError, from_start
 
 
@@ -39,6 +41,63 @@ def test_parquet(tmp_path, own_rows, expected):
     assert facts(load_rows(str(path))) == facts(expected)
 
 
+def in_format(rows, ending):
+    """The bytes of a file with these rows."""
+    if ending == ".json":
+        return json.dumps(rows).encode()
+    if ending == ".jsonl":
+        return "\n".join(map(json.dumps, rows)).encode()
+    if ending == ".parquet":
+        stream = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(rows), stream)
+        return stream.getvalue()
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(row | {"steps": json.dumps(row["steps"])} for row in rows)
+    return text.getvalue().encode()
+
+
+@pytest.mark.parametrize("place", ["local", "memory"])
+@pytest.mark.parametrize("ending", [".json", ".jsonl", ".csv", ".parquet"])
+def test_every_format_is_read_from_everywhere_plain_or_compressed(tmp_path, ending, place):
+    import fsspec
+
+    rows = [{"id": f"{i}", "problem": "ä\u2028\r\n", "steps": ["s"], "label": 0} for i in range(3)]
+    content = in_format(rows, ending)
+    folder = tmp_path if place == "local" else f"memory://{tmp_path.name}"
+    for name, written in ((f"x{ending}", content), (f"x{ending}.gz", gzip.compress(content))):
+        with fsspec.open(f"{folder}/{name}", "wb", auto_mkdir=True) as stream:
+            stream.write(written)
+        read = load_rows(f"{folder}/{name}")
+        assert [(row.id, row.problem, row.steps) for row in read] == [
+            (row["id"], row["problem"], row["steps"]) for row in rows
+        ]
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".csv"])
+def test_rows_are_streamed(tmp_path, ending):
+    """A fault far behind does not keep the rows before it from being read."""
+    good = in_format(
+        [{"problem": "p", "steps": ["s"], "label": 0}] * 100_000, ending[:6].rstrip(".")
+    )
+    content = good + b"\n\xff"
+    path = tmp_path / f"x{ending}"
+    path.write_bytes(gzip.compress(content, 1) if ending.endswith(".gz") else content)
+    rows = read_rows(str(path))
+    assert next(rows)[0] == 1
+    with pytest.raises(DataError, match="is not UTF-8"):
+        list(rows)
+
+
+@pytest.mark.parametrize("kept", [3, 15, -4])
+def test_a_broken_archive_gets_one_message(tmp_path, kept):
+    path = tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"a": 1}\n' * 9)[:kept])
+    with pytest.raises(DataError, match=r"x\.jsonl\.gz: cannot be read"):
+        load_rows(str(path))
+
+
 def test_any_fsspec_address(own_rows, expected):
     import fsspec
 
@@ -57,17 +116,21 @@ def test_a_line_separator_inside_a_string_does_not_end_the_row(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("x.txt", b"", "the format '.txt' is not read"),
+        ("x.txt", b"", "unknown file format '.txt'. Allowed extensions"),
         ("x.json", b"{", "not valid JSON"),
-        ("x.json", b'{"a": 1}', "a list of rows is wanted"),
+        ("x.json", b'{"a": 1}', "a list is needed"),
         ("x.json", b"[" * 100_000, "not valid JSON"),
         ("x.json", b"[]", "holds no rows"),
         ("x.jsonl", b"", "holds no rows"),
         ("x.jsonl", b'{"a": 1}\n{"a": \n', "line 2 is not valid JSON"),
+        ("x.json", b'["\xff"]', "byte 2 is not UTF-8"),
+        ("x.jsonl", b'{"a": 1}\n"\xff"', "line 2 is not UTF-8"),
         ("x.jsonl", b"\xff\xfe", "is not UTF-8"),
+        ("x.csv", b"id\n\xff", "line 2 is not UTF-8"),
+        ("x.jsonl", b"9" * 5000, "line 1 is not valid JSON"),
         ("x.csv", b"id,problem\n1,2,3\n", "row 1 has more cells"),
         ("x.csv", b'id,problem\n"1,2\n', "not valid CSV"),
-        ("x.parquet", b"PAR1", "not a Parquet file"),
+        ("x.parquet", b"PAR1", "not a valid Parquet file"),
     ],
 )
 def test_a_broken_file_gets_one_message(tmp_path, name, content, says):

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from misstep.cli._main import cli
-from misstep.loaders import _github, fetch, load_rows
+from misstep.loaders import _sources, fetch, load_rows
 from misstep.registry import DataError, find_source, sources
 from tests.deltabench_rows import delta_row
 
@@ -55,7 +55,7 @@ def github(monkeypatch, tmp_path):
     GitHub.content, GitHub.cut, GitHub.ranges = published_rows(), None, []
     server = ThreadingHTTPServer(("127.0.0.1", 0), GitHub)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setattr(_github, "BASE", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setattr(_sources, "GITHUB", f"http://127.0.0.1:{server.server_port}")
     monkeypatch.setenv("MISSTEP_DATA", str(tmp_path))
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     yield tmp_path / "deltabench" / "Deltabench_v1.jsonl"
@@ -116,7 +116,7 @@ def test_offline_and_without_a_copy_every_place_is_named(github, monkeypatch):
 
 
 def test_a_file_that_is_not_there_is_one_message(github, monkeypatch):
-    monkeypatch.setattr(_github, "BASE", f"{_github.BASE}/elsewhere")
+    monkeypatch.setattr(_sources, "GITHUB", f"{_sources.GITHUB}/elsewhere")
     with pytest.raises(DataError, match="404"):
         list(fetch("deltabench"))
 

@@ -57,7 +57,10 @@ def test_answers_come_in_many_forms(tmp_path):
         ([{"problem": "", "answer": "1"}], "row 1: problem: empty"),
         ([{"problem": "a", "answer": ""}], "empty"),
         ([[1]], "row 1: a list, not an object"),
-        ([{"problem": "a", "answer": "1", "id": "x"}] * 2, "'x' stands twice"),
+        (
+            [{"problem": "a", "answer": "1", "id": "x"}] * 2,
+            r"row 2 \('x'\): id: already used by row 1",
+        ),
         ([], "holds no rows"),
     ],
 )

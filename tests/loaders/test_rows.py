@@ -107,7 +107,7 @@ def test_one_subset_of_ones_own_file(own_file):
 
 def test_a_set_without_errors_is_warned_of(tmp_path, caplog):
     first_error_dataset(write(tmp_path, "x.jsonl", [{"problem": "p", "steps": ["a"], "label": -1}]))
-    assert "No row is with an error: error_accuracy and f1_score are undefined" in caplog.text
+    assert "No row has an error: error_accuracy and f1_score are undefined" in caplog.text
 
 
 def test_steps_with_terminal_escapes_come_through_and_do_not_reach_the_terminal(tmp_path):

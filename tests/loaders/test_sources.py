@@ -68,7 +68,9 @@ def test_reported_label_errors_stay_unless_told_otherwise(real_data, caplog):
     cleaned = first_error_dataset("processbench", "math", exclude_label_errors=True)
     assert len(cleaned) == 999
     assert "math-688" not in [s.id for s in cleaned]
-    assert "Left out for their labels: math-688 (issue 9 of QwenLM/ProcessBench)" in caplog.text
+    assert (
+        "Left out because of wrong labels: math-688 (issue 9 of QwenLM/ProcessBench)" in caplog.text
+    )
 
 
 def test_the_embedded_sample_needs_no_mirror(monkeypatch, tmp_path):

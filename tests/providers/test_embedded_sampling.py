@@ -105,10 +105,10 @@ def test_slots_answer_requests_that_come_together(installed):
 
 
 def test_models_with_the_same_settings_share_one_engine(installed):
-    from misstep.providers._engine import engine_for
+    from misstep.providers._llama_engine import shared_engine
 
     models = [get_model("embedded/smollm2", memoize=False) for _ in range(2)]
     first, second = (model.api for model in models)
     assert first is not second
-    assert engine_for(first.settings) is engine_for(second.settings)
+    assert shared_engine(first.settings) is shared_engine(second.settings)
     assert first.connection_key() == second.connection_key()

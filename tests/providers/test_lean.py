@@ -14,7 +14,7 @@ from inspect_ai.util import json_schema
 from pydantic import BaseModel
 from tenacity import RetryCallState
 
-from misstep.providers._connections import waits
+from misstep.providers import retry_wait
 from misstep.registry import find_provider
 from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
 
@@ -144,7 +144,7 @@ def test_waits_grow_unless_the_server_names_one(retry_after, attempt, least, mos
     state = RetryCallState(None, None, (), {})
     state.attempt_number = attempt
     state.set_exception((ValueError, ValueError("busy"), None))
-    assert least <= waits(limited)(state) <= most
+    assert least <= retry_wait(limited)(state) <= most
 
 
 @pytest.mark.anyio
@@ -174,7 +174,7 @@ async def test_what_is_no_completion_is_an_error_of_the_server(body, monkeypatch
     async def post(*_):
         return httpx.Response(200, content=body)
 
-    monkeypatch.setattr("misstep.providers._connections.Connections.post", post)
+    monkeypatch.setattr("misstep.providers.HttpClient.post", post)
     with OpenAIServer() as server:
         async with model_of("lean", server) as model:
             with pytest.raises(OpenAIResponseError, match="not a completion"):

@@ -153,14 +153,17 @@ def test_too_few_votes_are_named_with_both_numbers(record, replay):
         (['{"id": 1, "text": "a", "texts": ["b"]}'], "give one of 'text', 'texts' and 'scores'."),
         (['{"id": 1, "texts": []}'], "texts: List should have at least 1 item"),
         (['{"id": 1, "text": "a", "step": -1}'], "step: Input should be greater than or equal"),
-        (['{"id": 1, "texts": ["a"], "reasoning": "b"}'], "'reasoning' is a list as long as"),
+        (
+            ['{"id": 1, "texts": ["a"], "reasoning": "b"}'],
+            "with 'texts', 'reasoning' is a list of the same length",
+        ),
         (['{"id": 1, "scores": [0.5, NaN]}'], "scores.1: Input should be a finite number."),
-        (['{"id": 1, "text": "a"}', '{"id": "1", "text": "b"}'], "line 2: id '1' stands on line 1"),
+        (['{"id": 1, "text": "a"}', '{"id": "1", "text": "b"}'], "line 2: id '1' is on line 1"),
         (
             ['{"id": 1, "text": "a", "step": 0}', '{"id": 1, "text": "b", "step": 0}'],
-            "line 2: id '1', step 0 stands on line 1 already",
+            "line 2: id '1', step 0 is on line 1 already",
         ),
-        (['{"id": 1, "scores": [1]}'] * 2, "line 2: scores of id '1' stands on line 1 already"),
+        (['{"id": 1, "scores": [1]}'] * 2, "line 2: scores of id '1' is on line 1 already"),
         ([""], "holds no records"),
     ],
 )
@@ -183,7 +186,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_model_arguments_are_refused(record):
-    with pytest.raises(ModelError, match="Unknown model argument 'slots': replay takes none"):
+    with pytest.raises(ModelError, match=r"Unknown model argument 'slots'\. Allowed: none"):
         get_model(record({"id": 1, "text": "a"}), slots=1)
 
 

@@ -106,7 +106,6 @@ def test_a_model_called_leanly_costs_what_it_costs():
     assert price_of("lean/local/critic") is None
 
 
-@pytest.mark.long
 def test_the_embedded_model_counts_its_own_tokens_exactly(tmp_path):
     """The estimate is to the token what the run then reads."""
     task = {"source": "sample", "domain": "generic"}

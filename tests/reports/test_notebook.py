@@ -1,13 +1,11 @@
 from pathlib import Path
 
 import nbformat
-import pytest
 from nbclient import NotebookClient
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "reports.ipynb"
 
 
-@pytest.mark.long
 def test_the_notebook_of_the_docs_runs(tmp_path):
     """The kernel is on this machine, and what it does stays there."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)

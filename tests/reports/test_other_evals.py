@@ -6,13 +6,13 @@ import pytest
 from inspect_ai import eval as run_task
 from inspect_ai.model import get_model
 
-from misstep.cli._tasks import load_task
 from misstep.reports import (
     benchmarks,
     budget,
     build_report,
     compare,
     leaderboard,
+    load_task,
     read_logs,
     recovery_frame,
 )

@@ -40,7 +40,6 @@ def cluster():
     cluster.shutdown()
 
 
-@pytest.mark.long
 def test_a_sweep_outlives_a_node(cluster, tmp_path, monkeypatch):
     monkeypatch.setenv("LOCAL_API_KEY", "x")
     with OpenAIServer(short, latency=100) as server:
@@ -76,7 +75,6 @@ def test_a_sweep_outlives_a_node(cluster, tmp_path, monkeypatch):
         assert again <= 2, f"{again} answered calls were made again"
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("executor", [["--ray"], ["--processes", "1"]])
 def test_a_sweep_whose_driver_is_killed_goes_on(tmp_path, executor):
     with OpenAIServer(short, latency=100) as server:

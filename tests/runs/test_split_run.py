@@ -66,7 +66,6 @@ def key(monkeypatch):
     monkeypatch.setenv("LOCAL_API_KEY", "x")
 
 
-@pytest.mark.long
 def test_a_run_whose_parent_is_killed_goes_on_where_it_was(tmp_path, slow_server):
     server = slow_server
     slowly = ("--max-connections", "1", "--log-buffer", "1")

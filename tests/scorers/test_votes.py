@@ -120,7 +120,7 @@ def test_strict_voting_is_the_published_rule_on_random_votes():
         assert (None if isinstance(verdict, Unread) else verdict) == published_vote(texts)
 
 
-@pytest.mark.parametrize("total", [2, 3, 5, pytest.param(8, marks=pytest.mark.long)])
+@pytest.mark.parametrize("total", [2, 3, 5, 8])
 def test_an_adaptive_vote_ends_as_the_full_vote_does(total):
     for full in itertools.product(["0", "1", "2", None], repeat=total):
         votes = [Vote(Unread.NO_BOX if b is None else int(b), b) for b in full]

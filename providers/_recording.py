@@ -1,4 +1,4 @@
-"""Recorded outputs: JSON Lines, one object a line, read once and checked line by line."""
+"""Recorded outputs: a JSON Lines file with one record on each line."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -16,8 +16,8 @@ _Score = Annotated[float, Field(allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=0)]
 
 
-class Usage(BaseModel):
-    """The tokens that the recorded request took."""
+class RecordedUsage(BaseModel):
+    """The tokens of a recorded request."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -26,78 +26,80 @@ class Usage(BaseModel):
 
 
 class Record(BaseModel):
-    """One line: what was answered for a sample, or how its steps were scored."""
+    """One line: the answers for a sample, or the scores of its steps."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     id: str | int
-    """The sample's id, compared as text."""
+    """The id of the sample. It is compared as text."""
 
     text: str | None = None
-    """The one answer."""
+    """The only answer."""
 
     texts: list[str] | None = Field(default=None, min_length=1)
     """The votes, in the order of the choices."""
 
     scores: list[_Score] | None = None
-    """A reward model's score of each step."""
+    """The score of a reward model for each step."""
 
     step: _Count | None = None
-    """The step that the answer judges, where each step was asked about by itself."""
+    """The step that the answer judges, if there was one call for each step."""
 
     stop_reason: StopReason = "stop"
-    usage: Usage | None = None
+    usage: RecordedUsage | None = None
 
     reasoning: str | list[str] | None = None
-    """What was thought before `text`, or before each of `texts`."""
+    """The model's reasoning before `text`, or before each of `texts`."""
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check_keys(self) -> Self:
         if sum(value is not None for value in (self.text, self.texts, self.scores)) != 1:
             raise ValueError("give one of 'text', 'texts' and 'scores'")
         if self.scores is not None and (self.step is not None or self.reasoning is not None):
-            raise ValueError("'scores' cover all steps and go without 'step' and 'reasoning'")
+            raise ValueError("'scores' cover all steps: leave out 'step' and 'reasoning'")
         if self.text is not None and isinstance(self.reasoning, list):
-            raise ValueError("'reasoning' is one string beside 'text'")
+            raise ValueError("with 'text', 'reasoning' is one string")
         if self.texts is not None and self.reasoning is not None:
             count = len(self.reasoning) if isinstance(self.reasoning, list) else None
             if count != len(self.texts):
-                raise ValueError("'reasoning' is a list as long as 'texts' beside them")
+                raise ValueError("with 'texts', 'reasoning' is a list of the same length")
         return self
 
 
-class Answer(NamedTuple):
-    """What was recorded for one call: a text and its reasoning for each choice."""
+class RecordedAnswer(NamedTuple):
+    """The recorded answers to one call: a text and its reasoning for each choice."""
 
     line: int
     texts: list[str]
     reasoning: list[str] | None
     stop_reason: StopReason
     usage: ModelUsage
-    chance: float | None = None
-    """Of a recorded score: how probable it holds the step to be right."""
+    right_probability: float | None = None
+    """The score of the step, if the answer is made from a recorded score."""
 
 
 class Recording(NamedTuple):
     """A file of recorded outputs."""
 
     path: Path
-    answers: dict[tuple[str, int | None], Answer]
+    answers: dict[tuple[str, int | None], RecordedAnswer]
+    """By sample id and step."""
     scores: dict[str, tuple[int, list[float]]]
+    """The line and the scores, by sample id."""
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a file of recorded outputs; once per process, unless the file changes.
+    """Read a file of recorded outputs. A file that has not changed is read once per process.
 
     Raises:
-        ModelError: There is no such file, or a line in it is not a record.
+        ModelError: The file cannot be read, or a line is not a valid record.
     """
     try:
         status = path.stat()
         return _read(path, status.st_mtime_ns, status.st_size)
-    except OSError as problem:
+    except OSError as error:
         raise ModelError(
-            f"Recorded outputs {path} cannot be read: {problem.strerror}. "
+            f"Recorded outputs {path} cannot be read: {error.strerror}. "
             "Give the path of a JSON Lines file: replay//path/to/outputs.jsonl."
         ) from None
 
@@ -108,11 +110,11 @@ def _read(path: Path, _changed: int, _size: int) -> Recording:
     for number, line in _lines(path):
         try:
             record = Record.model_validate_json(line)
-        except ValidationError as problem:
-            raise ModelError(f"{path}, line {number}: {_explain(problem)}") from None
+        except ValidationError as error:
+            raise ModelError(f"{path}, line {number}: {_explanation(error)}") from None
         _add(recording, number, record)
     if not recording.answers and not recording.scores:
-        raise ModelError(f"{path} holds no records. One JSON object a line is wanted.")
+        raise ModelError(f"{path} holds no records. Write one JSON object on each line.")
     return recording
 
 
@@ -122,7 +124,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             if len(line) > _MAX_LINE:
                 raise ModelError(
                     f"{path}, line {number}: longer than {_MAX_LINE} bytes. "
-                    "One JSON object a line is wanted."
+                    "Write one JSON object on each line."
                 )
             if line.strip():
                 yield number, line
@@ -130,25 +132,28 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _add(recording: Recording, number: int, record: Record) -> None:
     name = str(record.id)
+    earlier: int | None = None
     if record.scores is not None:
-        what, earlier = f"scores of id {name!r}", recording.scores.get(name, (None,))[0]
+        what = f"scores of id {name!r}"
+        if name in recording.scores:
+            earlier = recording.scores[name][0]
         recording.scores[name] = (number, record.scores)
     else:
-        step = "" if record.step is None else f", step {record.step}"
+        what = f"id {name!r}" + ("" if record.step is None else f", step {record.step}")
         key = (name, record.step)
-        kept = recording.answers.get(key)
-        what, earlier = f"id {name!r}{step}", kept.line if kept else None
+        if key in recording.answers:
+            earlier = recording.answers[key].line
         recording.answers[key] = _answer(number, record)
     if earlier is not None:
         raise ModelError(
-            f"{recording.path}, line {number}: {what} stands on line {earlier} already. "
-            "Keep one of them; several votes go into one record's 'texts'."
+            f"{recording.path}, line {number}: {what} is on line {earlier} already. "
+            "Keep one of them. Several votes belong into the 'texts' of one record."
         )
 
 
-def _answer(number: int, record: Record) -> Answer:
-    usage = record.usage or Usage()
-    return Answer(
+def _answer(number: int, record: Record) -> RecordedAnswer:
+    usage = record.usage or RecordedUsage()
+    return RecordedAnswer(
         line=number,
         texts=record.texts if record.texts is not None else [record.text or ""],
         reasoning=[record.reasoning] if isinstance(record.reasoning, str) else record.reasoning,
@@ -161,13 +166,13 @@ def _answer(number: int, record: Record) -> Answer:
     )
 
 
-def _explain(problem: ValidationError) -> str:
+def _explanation(problem: ValidationError) -> str:
     error = problem.errors(include_url=False)[0]
-    # pydantic also names the member of a union that it tried, which says nothing to a user.
+    # pydantic also names the member of a union that it tried. That does not help a user.
     where = [part for part in error["loc"] if part not in ("str", "int", "list[str]")]
     match error["type"]:
         case "extra_forbidden":
-            known = Usage.model_fields if len(where) > 1 else Record.model_fields
+            known = RecordedUsage.model_fields if len(where) > 1 else Record.model_fields
             return f"unknown key {where[-1]!r}.{did_you_mean(str(where[-1]), known)}"
         case "value_error":
             return f"{error['ctx']['error']}."

@@ -1,10 +1,5 @@
-"""A first-error log as rows and figures for other tools."""
+"""The results of a first-error log in the files that other tools read."""
 
-import csv
-import io
-import json
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isnan
 from pathlib import PurePosixPath
@@ -15,7 +10,8 @@ from inspect_ai.model import ChatCompletionChoice
 from inspect_ai.scorer import CORRECT, Score
 
 from misstep.registry import MisstepError
-from misstep.reports import read_log
+from misstep.reports._logs import read_finished_log
+from misstep.reports._written import csv_text, file_name, json_lines, json_text
 from misstep.scorers import reasoning_of
 
 SCORER = "first_error"
@@ -24,7 +20,7 @@ COUNTS = ("error_count", "correct_count", "total_count")
 
 _NOT_OURS = {"steps", "n_steps", "has_error", "recorded"}
 _READ_BY_IMPORT = {"model", "config", "scores", "step_scores", "step_scores_up_to_first_error"}
-"""Of the rows' own metadata: an import would take these for what a run left."""
+"""Fields of the rows that `misstep import` would read as results of a run."""
 
 _STOPS = {"truncated": "max_tokens", "refused": "content_filter"}
 
@@ -32,25 +28,25 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Run:
-    """What a finished first-error run left."""
+class FirstErrorResults:
+    """The results of a finished first-error run."""
 
     dataset: str
     model: str
-    """Fit for a file's name."""
+    """The model's name, changed so that it can be part of a file name."""
     votes: int
     samples: list[EvalSample]
-    figures: dict[str, float]
+    metrics: dict[str, float]
     failed: int
     """Samples without a score."""
 
     @property
     def name(self) -> str:
-        """Of a file that holds the whole run."""
+        """The name of a file that holds the whole run."""
         return f"{self.dataset}_{self.model}_votes{self.votes}"
 
     def deltabench_rows(self) -> list[Row]:
-        """One row a sample: the verdict, its votes, and what the row is about."""
+        """Return one row for each sample: verdict, votes, and the row's own fields."""
         kept = ("task_l1", "task_l2", "origin", "error_type")
         return [
             {
@@ -65,13 +61,13 @@ class Run:
         ]
 
     def by_task(self) -> list[Row]:
-        """The figures in percent: of all rows, then by `task_l1`."""
+        """Return the metrics in percent: for all rows, then by `task_l1`."""
         tasks = sorted({s.metadata["subset"] for s in self.samples if s.metadata.get("subset")})
         table: list[Row] = [{"task_l1": "Overall", **self._metrics("")}]
         return table + [{"task_l1": task, **self._metrics(f"{task}_")} for task in tasks]
 
-    def processbench_files(self) -> dict[str, list[Row]]:
-        """The published script's files: by subset, rows with an error and rows without one."""
+    def processbench_rows(self) -> dict[str, list[Row]]:
+        """Return the published script's files: for each subset, rows with and without an error."""
         files: dict[str, list[Row]] = {}
         for sample in self.samples:
             subset = sample.metadata.get("subset") or self.dataset
@@ -80,7 +76,7 @@ class Run:
         return files
 
     def plain(self) -> dict[str, Any]:
-        """Results and metrics as the reproduction guide's own script returns them."""
+        """Return results and metrics in the shape of the reproduction guide's script."""
         results = [
             {
                 "id": sample.id,
@@ -94,54 +90,45 @@ class Run:
         return {"results": results, "metrics": self._metrics("")}
 
     def _metrics(self, prefix: str) -> Row:
-        percent = {name: self.figures[f"{prefix}{name}"] * 100 for name in ACCURACIES}
-        counts = {name: int(self.figures[f"{prefix}{name}"]) for name in COUNTS}
-        # JSON knows no nan; what is undefined is null, and never 0.
+        percent = {name: self.metrics[f"{prefix}{name}"] * 100 for name in ACCURACIES}
+        counts = {name: int(self.metrics[f"{prefix}{name}"]) for name in COUNTS}
+        # JSON has no nan: an undefined metric is null, never 0.
         return {name: None if isnan(x) else x for name, x in percent.items()} | counts
 
 
-def read_run(address: str) -> Run:
-    """Read a log that can be exported.
+def read_first_error_results(address: str) -> FirstErrorResults:
+    """Read a log of a first-error eval for export.
 
     Raises:
-        MisstepError: It cannot be read, is not finished, or is not of a first-error eval.
+        MisstepError: The log cannot be read, is not finished, or belongs to another eval.
     """
-    log = read_log(address)
-    figures = _figures(log, address)
+    log = read_finished_log(address, SCORER, "a first-error eval")
+    metrics = _metrics(log, address)
     scored = [sample for sample in log.samples or [] if SCORER in (sample.scores or {})]
-    return Run(
+    return FirstErrorResults(
         dataset=file_name(PurePosixPath(log.eval.dataset.name or "data").stem),
         model=file_name(log.eval.model),
         votes=max((_voting(sample).get("asked", 1) for sample in scored), default=1),
         samples=sorted(scored, key=lambda sample: str(sample.id)),
-        figures=figures,
+        metrics=metrics,
         failed=len(log.samples or []) - len(scored),
     )
 
 
-def _figures(log: EvalLog, address: str) -> dict[str, float]:
-    if log.status != "success" or log.results is None:
+def _metrics(log: EvalLog, address: str) -> dict[str, float]:
+    epochs = log.eval.config.epochs or 1
+    if epochs > 1:
         raise MisstepError(
-            f"{address}: the run's status is {log.status!r}; only a finished one is exported. "
-            f"To finish it: inspect eval-retry {address}"
+            f"{address}: {epochs} epochs; only runs of 1 epoch are exported. "
+            "Use votes in place of epochs: -T votes=8."
         )
-    if (log.eval.config.epochs or 1) > 1:
-        raise MisstepError(
-            f"{address}: {log.eval.config.epochs} epochs; exported are runs of one. "
-            "Votes by one request, -T votes=8, are exported."
-        )
-    for score in log.results.scores:
-        if score.name == SCORER and "f1_score" in score.metrics:
-            return {name: metric.value for name, metric in score.metrics.items()}
-    names = ", ".join(score.name for score in log.results.scores) or "none"
-    raise MisstepError(
-        f"{address}: not a log of a first-error eval. Its scores are {names}; wanted is {SCORER}."
-    )
-
-
-def file_name(text: str) -> str:
-    """A text as a part of a file's name."""
-    return re.sub(r"[^\w.+-]+", "_", text).strip("._") or "unnamed"
+    scores = log.results.scores if log.results else []
+    return {
+        name: metric.value
+        for score in scores
+        if score.name == SCORER
+        for name, metric in score.metrics.items()
+    }
 
 
 def _score(sample: EvalSample) -> Score:
@@ -173,7 +160,7 @@ def _critiques(sample: EvalSample) -> str | list[str]:
 
 
 def _text(choice: ChatCompletionChoice) -> str:
-    """What the verdict was read from: the answer, with the reasoning where only that has a box."""
+    """Return the text of the verdict: the answer, after the reasoning if only that has a box."""
     answer, reasoning = choice.message.text, reasoning_of(choice)
     boxed = "\\boxed" in reasoning and "\\boxed" not in answer
     return f"{reasoning}\n\n{answer}" if boxed else answer
@@ -195,20 +182,19 @@ def _row(sample: EvalSample) -> Row:
     }
 
 
-def lines_text(rows: Iterable[Row]) -> str:
-    """Rows as JSON Lines."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+def deltabench_files(results: FirstErrorResults) -> dict[str, str]:
+    """Return a JSON Lines row for each sample, and a CSV of the metrics by task."""
+    return {
+        f"{results.name}.jsonl": json_lines(results.deltabench_rows()),
+        f"{results.name}.csv": csv_text(results.by_task()),
+    }
 
 
-def json_text(content: dict[str, Any] | list[Any]) -> str:
-    """An object or a list as JSON."""
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+def processbench_files(results: FirstErrorResults) -> dict[str, str]:
+    """Return the published script's files, which `misstep import` reads."""
+    return {name: json_lines(rows) for name, rows in results.processbench_rows().items()}
 
 
-def csv_text(rows: list[Row]) -> str:
-    """Rows of equal keys as CSV; what is undefined is empty."""
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue()
+def json_file(results: FirstErrorResults) -> dict[str, str]:
+    """Return results and metrics in one JSON object."""
+    return {f"{results.name}.json": json_text(results.plain())}

@@ -1,0 +1,138 @@
+"""Options that several commands share: one name and one meaning everywhere."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class SampleLimit(click.ParamType):  # type: ignore[type-arg]
+    """The first samples (`10`) or a range of samples, counted from 1 (`11-20`)."""
+
+    name = "N|FROM-TO"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        """Return the first index, counted from 0, and the index after the last."""
+        if isinstance(value, tuple):
+            return value
+        if not re.fullmatch(r"\d+(-\d+)?", value):
+            self.fail(f"{value!r} is not a limit. Write a number, or a range such as 1-50.")
+        first, dash, last = value.partition("-")
+        start, stop = (int(first) - 1, int(last)) if dash else (0, int(first))
+        if not 0 <= start < stop:
+            self.fail(f"{value!r} contains no sample. Samples are counted from 1.")
+        return start, stop
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.")
+
+task_args_option = click.option(
+    "-T", "task_args", multiple=True, metavar="NAME=VALUE", help="A task argument. Repeatable."
+)
+
+limit_option = click.option(
+    "--limit",
+    type=SampleLimit(),
+    help="Use only the first N samples, or a range counted from 1: 10, or 11-20.",
+)
+
+processes_option = click.option(
+    "--processes",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="Number of processes that run at the same time.",
+)
+
+cost_config_option = click.option(
+    "--model-cost-config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="YAML or JSON file of model prices, in the format of `inspect eval`.",
+)
+
+
+def reading_option(*readings: str) -> Decorator:
+    """Return the option `--reading` with the readings that a command has; the first is default."""
+    return click.option(
+        "--reading",
+        default=readings[0],
+        show_default=True,
+        type=click.Choice(readings),
+        help="Scores to use: strict (as published) or lenient (as evidently meant).",
+    )
+
+
+def log_dir_option(default: str = "logs") -> Decorator:
+    """Return the option `--log-dir`."""
+    return click.option(
+        "--log-dir", default=default, show_default=True, metavar="FOLDER", help="Folder for logs."
+    )
+
+
+def output_folder_option(
+    help: str,
+    required: bool = False,
+    default: str | None = None,
+) -> Decorator:
+    """Return the option `-o` of a command that writes a folder."""
+    return _output_option(
+        "FOLDER", click.Path(file_okay=False, path_type=Path), help, required, default
+    )
+
+
+def output_file_option(help: str, required: bool = False, default: str | None = None) -> Decorator:
+    """Return the option `-o` of a command that writes one file."""
+    return _output_option(
+        "FILE", click.Path(dir_okay=False, path_type=Path), help, required, default
+    )
+
+
+def _output_option(
+    metavar: str, kind: click.Path, help: str, required: bool, default: str | None
+) -> Decorator:
+    return click.option(
+        "-o",
+        "--output",
+        metavar=metavar,
+        type=kind,
+        required=required,
+        default=default,
+        show_default=default is not None,
+        help=help,
+    )
+
+
+def log_option(help: str) -> Decorator:
+    """Return the option `--log` of a command that reads logs besides its main input."""
+    return click.option("--log", "logs", multiple=True, metavar="LOG", help=help)
+
+
+def embedded_option(default: int, of: str) -> Decorator:
+    """Return the option `--embedded`: how many samples the embedded model gets."""
+    return click.option(
+        "--embedded",
+        default=default,
+        show_default=True,
+        metavar="N",
+        type=click.IntRange(0),
+        help=f"Run the embedded model on N samples of {of}. 0 skips it.",
+    )
+
+
+def show_option(default: int, what: str) -> Decorator:
+    """Return the option `--show`: how many samples or examples are shown."""
+    return click.option(
+        "--show",
+        default=default,
+        show_default=True,
+        metavar="N",
+        type=click.IntRange(0),
+        help=f"Show at most N {what}.",
+    )

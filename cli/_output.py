@@ -1,0 +1,152 @@
+"""What commands print: tables that fit 80 columns, JSON, notes."""
+
+from collections.abc import Iterable
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from misstep.registry import MisstepError, printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspect_ai.log import EvalLog, EvalResults
+
+_FIRST_ERROR = ("f1_score", "error_accuracy", "correct_accuracy")
+_SHARES = ("unparsed", "truncated")
+_MOST_IDS = 5
+
+
+def new_table(*headings: str, title: str | None = None, words: int = 1) -> Table:
+    """Return an empty table that fits 80 columns.
+
+    Args:
+        headings: One for each column.
+        title: Printed above the table.
+        words: How many of the first columns hold text, which may wrap. The others hold numbers,
+            which are aligned to the right and never wrap.
+    """
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for i, heading in enumerate(headings):
+        if i < words:
+            table.add_column(heading, overflow="fold")
+        else:
+            table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def shown(text: object) -> str:
+    """Return text from data so that it is printed as it is, without control characters."""
+    return escape(printable(str(text)))
+
+
+def print_lines(console: Console, lines: Iterable[object], style: str = "") -> None:
+    """Print lines of text from data; long lines wrap at the terminal's edge."""
+    for line in lines:
+        console.print(shown(line), style=style, highlight=False, soft_wrap=True)
+
+
+def print_json(content: object) -> None:
+    """Print dataclasses, mappings and lists as JSON; undefined numbers are null."""
+    from misstep.reports import json_text
+
+    click.echo(json_text(content), nl=False)
+
+
+def write_output(contents: "dict[Path, bytes]", kind: str) -> None:
+    """Write files, all or none of them.
+
+    Args:
+        contents: The content of each file.
+        kind: What `-o` names: "FOLDER" or "FILE".
+    """
+    from misstep.loaders import write_files
+
+    write_files(contents, f"Choose a {kind.lower()} that can be written: -o {kind}.")
+
+
+def some_ids(ids: "list[str]") -> str:
+    """Return the first ids of a list, for a message."""
+    return ", ".join(ids[:_MOST_IDS]) + (", …" if len(ids) > _MOST_IDS else "")
+
+
+def finished_results(log: "EvalLog") -> "EvalResults":
+    """Return the results of a log.
+
+    Raises:
+        MisstepError: The run did not finish.
+    """
+    if log.status != "success" or log.results is None:
+        detail = f" ({log.error.message})" if log.error else ""
+        raise MisstepError(
+            f"{log.location}: the run ended with the status {log.status!r}{detail}. "
+            f"To finish it: inspect eval-retry {log.location}"
+        )
+    return log.results
+
+
+def results_object(log: "EvalLog") -> dict[str, Any]:
+    """Return the results of a log for JSON: fractions, by scorer and metric."""
+    results = log.results
+    return {
+        "model": log.eval.model,
+        "task": log.eval.task,
+        "log": log.location,
+        "status": log.status,
+        "samples": results.total_samples if results else None,
+        "completed": results.completed_samples if results else None,
+        "scores": {
+            score.name: {name: metric.value for name, metric in score.metrics.items()}
+            for score in (results.scores if results else [])
+        },
+    }
+
+
+def metrics_table(results: "EvalResults") -> Table:
+    """Return the metrics of a run as a table: one column a scorer, in percent, with intervals."""
+    scorers: dict[str, dict[str, float]] = {}
+    for score in results.scores:
+        values = {name: float(metric.value) for name, metric in score.metrics.items()}
+        scorers.setdefault(score.name, values)
+    names = _first_error_names(scorers) or _names_with_interval(scorers)
+    table = new_table(
+        "",
+        *scorers,
+        title=f"{results.completed_samples} of {results.total_samples} samples, in percent",
+    )
+    for name in names:
+        table.add_row(name, *(_cell(metrics, name) for metrics in scorers.values()))
+    return table
+
+
+def _first_error_names(scorers: dict[str, dict[str, float]]) -> list[str]:
+    """Return the metrics of a first-error run that a table shows: few of many."""
+    first: dict[str, float] = next(iter(scorers.values()), {})
+    if "f1_score" not in first or "unparsed" not in first:
+        return []
+    by_subset = [name for name in first if name.endswith("_f1_score")]
+    return [*_FIRST_ERROR, *by_subset, *_SHARES]
+
+
+def _names_with_interval(scorers: dict[str, dict[str, float]]) -> list[str]:
+    """Return the metrics that have an interval: the shares and differences of other evals."""
+    names = {name: None for metrics in scorers.values() for name in metrics}
+    return [name for name in names if f"{name}_lower" in names]
+
+
+def _cell(metrics: dict[str, float], name: str) -> str:
+    if name not in metrics:
+        return ""
+    ends = [metrics[key] for key in (f"{name}_lower", f"{name}_upper") if key in metrics]
+    value = _percent(metrics[name])
+    if isnan(metrics[name]) or len(ends) < 2:
+        return value
+    return f"{value} [{_percent(ends[0])}, {_percent(ends[1])}]"
+
+
+def _percent(value: float) -> str:
+    return "undefined" if isnan(value) else f"{100 * value:.1f}"

@@ -1,0 +1,251 @@
+"""Runs made elsewhere: recorded critiques, step scores and predictions, and sampled solutions."""
+
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from typing import Annotated, Any
+
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import StopReason
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+
+from misstep.loaders._files import read_rows
+from misstep.loaders._first_error import Row, load_rows, sample_of
+from misstep.loaders._rows import (
+    NonEmpty,
+    answer_text,
+    id_text,
+    json_list,
+    validate_row,
+    whole_number,
+)
+from misstep.registry import RECORDED, DataError
+
+_Score = Annotated[float, Field(allow_inf_nan=False)]
+
+
+def _text_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _optional_whole_number(value: object) -> object:
+    return None if value in (None, "") else whole_number(value)
+
+
+class RecordedResult(BaseModel):
+    """What a run recorded for one sample."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    id: Annotated[str, BeforeValidator(id_text)]
+    model: str | None = None
+    subset: str | None = Field(default=None, validation_alias=AliasChoices("subset", "config"))
+    critiques: Annotated[list[str] | None, BeforeValidator(_text_list)] = Field(
+        default=None, validation_alias="generated_critique", min_length=1
+    )
+    stop_reasons: list[StopReason] | None = None
+    """Why each critique ended. If it is not recorded, each critique counts as complete."""
+    scores: list[_Score] | None = Field(
+        default=None,
+        validation_alias=AliasChoices("scores", "step_scores", "step_scores_up_to_first_error"),
+    )
+    prediction: Annotated[int | None, BeforeValidator(_optional_whole_number)] = None
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The recorded fields, which the `recorded` solver replays."""
+        kept = {
+            "critiques": self.critiques,
+            "stop_reasons": self.stop_reasons,
+            "scores": self.scores,
+            "prediction": self.prediction,
+        }
+        return {name: value for name, value in kept.items() if value is not None}
+
+
+def recorded_datasets(
+    files: Iterable[str], source: str, subset: str | None = None
+) -> dict[str | None, MemoryDataset]:
+    """Return the rows that have a recorded result, with the record as metadata, by model.
+
+    Args:
+        files: JSON, JSONL, CSV or Parquet files. Rows with problem, steps and label, as in
+            ProcessBench's result files, are used as they are. Other rows are found by their id.
+        source: The source of the other rows.
+        subset: The subset of the other rows, if the records do not name it.
+
+    Raises:
+        DataError: A record is malformed, an id is unknown or recorded twice, there are more scores
+            than steps, or the files hold no results.
+    """
+    rows = _RowFinder(source, subset)
+    samples: dict[str | None, dict[str, Sample]] = {}
+    for address in files:
+        for number, content in read_rows(address):
+            where = f"{address}: row {number}"
+            result = validate_row(content, RecordedResult, where)
+            row = _included_row(content, address, where) or rows.find(result, where)
+            of_model = samples.setdefault(result.model, {})
+            if row.id in of_model:
+                raise DataError(f"{where}: the id {row.id!r} is recorded twice for this model.")
+            of_model[row.id] = _result_sample(row, result, where)
+    if not samples:
+        raise DataError("The files hold no results.")
+    return {
+        model: MemoryDataset(list(found.values()), name=source) for model, found in samples.items()
+    }
+
+
+def _included_row(content: dict[str, Any], address: str, where: str) -> Row | None:
+    """Return the row, if the file includes it; the subset is in the name `math_error.jsonl`."""
+    if not {"problem", "steps", "label"} <= content.keys():
+        return None
+    name = PurePosixPath(address).stem
+    subset = name.removesuffix("_error").removesuffix("_correct")
+    fields = {key: content[key] for key in Row.model_fields if key in content}
+    return validate_row({"subset": subset if subset != name else None} | fields, Row, where)
+
+
+class _RowFinder:
+    """The rows of a source by their id, loaded at their first use."""
+
+    def __init__(self, source: str, subset: str | None) -> None:
+        self._source = source
+        self._subset = subset
+        self._known: dict[str | None, dict[str, Row]] = {}
+
+    def find(self, result: RecordedResult, where: str) -> Row:
+        subset = result.subset or self._subset
+        if subset not in self._known:
+            rows = load_rows(self._source, subset)
+            self._known[subset] = {row.id: row for row in rows}
+        if result.id not in self._known[subset]:
+            place = f"{self._source!r}" + (f", subset {subset!r}" if subset else "")
+            raise DataError(f"{where}: the id {result.id!r} is not among the rows of {place}.")
+        return self._known[subset][result.id]
+
+
+def _result_sample(row: Row, result: RecordedResult, where: str) -> Sample:
+    if result.scores is not None and len(result.scores) > len(row.steps):
+        raise DataError(
+            f"{where}: {len(result.scores)} scores for the {len(row.steps)} steps of {row.id!r}."
+        )
+    if result.stop_reasons is not None and len(result.stop_reasons) != len(result.critiques or []):
+        raise DataError(
+            f"{where}: {len(result.stop_reasons)} stop_reasons for "
+            f"{len(result.critiques or [])} critiques of {row.id!r}."
+        )
+    sample = sample_of(row)
+    sample.metadata = {**(sample.metadata or {}), RECORDED: result.record}
+    return sample
+
+
+UNNAMED = "rewards"
+"""The name of the reward model if the scores name none."""
+
+
+def _scores_by_model(value: object) -> object:
+    value = json_list(value)
+    return {UNNAMED: value} if isinstance(value, list) else value
+
+
+class RecordedSolution(BaseModel):
+    """One of several sampled solutions of a problem, with its step scores by reward model."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    problem_id: Annotated[NonEmpty, BeforeValidator(id_text)] = Field(
+        validation_alias=AliasChoices("problem_id", "id")
+    )
+    problem: NonEmpty = Field(validation_alias=AliasChoices("problem", "question"))
+    target: Annotated[NonEmpty, BeforeValidator(answer_text)] = Field(
+        validation_alias=AliasChoices("target", "gt_answer", "ground_truth_as_recorded")
+    )
+    answer: Annotated[str | None, BeforeValidator(answer_text)] = Field(
+        default=None, validation_alias=AliasChoices("answer", "pred_answer", "extracted_answer")
+    )
+    steps: Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
+    scores: Annotated[dict[str, list[float | None]], BeforeValidator(_scores_by_model)] = Field(
+        validation_alias=AliasChoices("scores", "step_scores", "prm_step_scores")
+    )
+    correct: bool | None = Field(
+        default=None, validation_alias=AliasChoices("correct", "is_correct_as_recorded")
+    )
+    """As recorded. The answers are compared again anyway."""
+
+
+def recorded_solutions(files: Iterable[str]) -> dict[str, list[RecordedSolution]]:
+    """Return the solutions of each problem, in the order of the files.
+
+    Raises:
+        DataError: A row is malformed, has another number of scores than steps or a score outside
+            0 to 1, or contradicts another row of the same problem.
+    """
+    problems: dict[str, list[RecordedSolution]] = {}
+    for address in files:
+        for number, content in read_rows(address):
+            where = f"{address}: row {number}"
+            solution = validate_row(content, RecordedSolution, where)
+            others = problems.setdefault(solution.problem_id, [])
+            _check_solution(solution, others, where)
+            others.append(solution)
+    if not problems:
+        raise DataError("The files hold no solutions.")
+    return problems
+
+
+def solution_datasets(files: Iterable[str]) -> dict[str, MemoryDataset]:
+    """Return the problems as samples, with the recorded solutions as metadata, by reward model."""
+    problems = recorded_solutions(files)
+    models = dict.fromkeys(model for [first, *_] in problems.values() for model in first.scores)
+    return {
+        model: MemoryDataset(
+            [_solutions_sample(solutions, model) for solutions in problems.values()],
+            name="solutions",
+        )
+        for model in models
+    }
+
+
+def _solutions_sample(solutions: list[RecordedSolution], model: str) -> Sample:
+    first = solutions[0]
+    recorded = [
+        {"steps": one.steps, "answer": one.answer, "scores": one.scores[model]} for one in solutions
+    ]
+    return Sample(
+        id=first.problem_id,
+        input=first.problem,
+        target=first.target,
+        metadata={"subset": None, RECORDED: recorded},
+    )
+
+
+def holds_solutions(address: str) -> bool:
+    """Return whether the first row of a file is a sampled solution."""
+    first: Any = next(read_rows(address), (0, None))[1]
+    return (
+        isinstance(first, dict)
+        and "steps" in first
+        and "label" not in first
+        and bool(first.keys() & {"prm_step_scores", "step_scores", "scores"})
+    )
+
+
+def _check_solution(solution: RecordedSolution, others: list[RecordedSolution], where: str) -> None:
+    for model, scores in solution.scores.items():
+        if len(scores) != len(solution.steps):
+            raise DataError(
+                f"{where}: {len(scores)} scores of {model!r} for {len(solution.steps)} steps."
+            )
+        odd = [score for score in scores if score is not None and not 0 <= score <= 1]
+        if odd:
+            raise DataError(f"{where}: the score {odd[0]} of {model!r} is not from 0 to 1.")
+    if others and others[0].target != solution.target:
+        raise DataError(
+            f"{where}: the answer to {solution.problem_id!r} is {solution.target!r} here and "
+            f"{others[0].target!r} in an earlier row."
+        )
+    if others and others[0].scores.keys() != solution.scores.keys():
+        raise DataError(
+            f"{where}: scored by {', '.join(sorted(solution.scores))}; an earlier row of "
+            f"{solution.problem_id!r} by {', '.join(sorted(others[0].scores))}."
+        )

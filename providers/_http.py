@@ -1,0 +1,127 @@
+"""An HTTP client on aiohttp, which takes less CPU time than the client of openai or httpx."""
+
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping
+from random import uniform
+from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies, proxy_bypass
+
+import httpx
+from anyio.lowlevel import RunVar
+from tenacity import RetryCallState
+
+from misstep._inspect_private import RetryDecision
+
+if TYPE_CHECKING:  # aiohttp is slow to import
+    from aiohttp import ClientSession
+
+    _OpenSession = tuple[ClientSession, AsyncGenerator[ClientSession, None]]
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30 * 60
+_LONGEST_RETRY_AFTER = 120
+"""Seconds. A longer wait that a server asks for is ignored."""
+
+
+class HttpClient:
+    """The connections to one server.
+
+    Each event loop has its own connections, because two runs in one process have two event loops.
+    Inspect limits the number of calls at once (`--max-connections`).
+    """
+
+    def __init__(self, url: str, timeout: float = 600, connect_timeout: float = 60) -> None:
+        self._server = httpx.URL(url)
+        self._timeouts = {"total": timeout, "sock_connect": connect_timeout}
+        # A generator yields the session: an event loop that ends closes its generators, and the
+        # generator then closes the session.
+        self._open: RunVar[_OpenSession | None] = RunVar(f"session_{id(self)}", None)
+
+    async def post(
+        self,
+        url: str,
+        body: Mapping[str, Any],
+        headers: Mapping[str, str],
+        params: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        """Send a JSON body and return the response.
+
+        The response and the errors are those of httpx, because Inspect knows how to retry them.
+
+        Raises:
+            httpx.TransportError: The server did not answer.
+        """
+        import aiohttp
+
+        session = await self._session()
+        request = httpx.Request("POST", url)
+        content = json.dumps(body, allow_nan=False).encode()
+        headers = {"Content-Type": "application/json", **headers}
+        try:
+            async with session.post(url, data=content, headers=headers, params=params) as response:
+                received = await response.read()
+        except TimeoutError as error:
+            raise httpx.ReadTimeout(f"no answer in time: {error}", request=request) from error
+        except aiohttp.ClientError as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise httpx.NetworkError(reason, request=request) from error
+        # aiohttp has decompressed the content already.
+        kept = [item for item in response.headers.items() if item[0] != "Content-Encoding"]
+        return httpx.Response(response.status, headers=kept, content=received, request=request)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        if opened := self._open.get():
+            self._open.set(None)
+            await opened[1].aclose()
+
+    async def _session(self) -> "ClientSession":
+        if opened := self._open.get():
+            return opened[0]
+        generator = self._open_session()
+        session = await anext(generator)
+        self._open.set((session, generator))
+        return session
+
+    async def _open_session(self) -> "AsyncGenerator[ClientSession, None]":
+        import aiohttp
+
+        # The same certificates as other clients use: SSL_CERT_FILE, or else those of certifi.
+        secure = httpx.create_ssl_context() if self._server.scheme == "https" else True
+        async with aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ssl=secure),
+            timeout=aiohttp.ClientTimeout(**self._timeouts),
+            proxy=_proxy(self._server),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        ) as session:
+            yield session
+
+
+def retry_wait(should_retry: Callable[[Exception], bool | RetryDecision]) -> Callable[..., float]:
+    """Return a function that says how many seconds to wait before the next attempt.
+
+    The waits are those of the openai client: the time that the server asks for, or else 0.5 seconds
+    and twice as long after each attempt. Inspect's own waits begin with 3 to 6 seconds, because its
+    clients retry a few times themselves.
+
+    Args:
+        should_retry: The method of the provider.
+    """
+
+    def wait(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        decision = should_retry(error) if isinstance(error, Exception) else None
+        retry_after = decision.retry_after if isinstance(decision, RetryDecision) else None
+        if retry_after and 0 < retry_after <= _LONGEST_RETRY_AFTER:
+            return float(retry_after)
+        doubled = _FIRST_WAIT * 2.0 ** min(state.attempt_number - 1, 20)
+        return min(doubled, _LONGEST_WAIT) * uniform(0.75, 1)  # noqa: S311 (not a secret)
+
+    return wait
+
+
+def _proxy(url: httpx.URL) -> str | None:
+    """Return the proxy that the environment sets for an address.
+
+    The session asks once. aiohttp itself would ask at every call, in a thread.
+    """
+    return None if proxy_bypass(url.host) else getproxies().get(url.scheme)

@@ -1,0 +1,154 @@
+"""Reference results: baselines and the embedded model on every bundled set."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from misstep.registry import MisstepError, evals
+from misstep.reports._leaderboard import benchmarks, figures_of, leaderboard
+from misstep.reports._report import figure_name
+from misstep.reports._runs import Run, read_logs
+from misstep.reports._tasks import load_task
+from misstep.reports._written import markdown_table, percent, with_interval
+
+EMBEDDED = "embedded/smollm2"
+NO_MODEL = "mockllm/model"
+"""Inspect needs the name of a model, although a baseline calls none."""
+BASELINES = (
+    "no_error",
+    "last_step",
+    "uniform",
+    "label_distribution",
+    "all_sections",
+    "section_range",
+)
+"""Baselines of first-error evals and of erroneous sections."""
+SEED = 42
+"""The embedded model's samples are drawn with it."""
+
+
+@dataclass(frozen=True)
+class ReferenceRun:
+    """A run of one model or baseline on one set."""
+
+    eval: str
+    arguments: dict[str, Any]
+    model: str
+
+    @property
+    def label(self) -> str:
+        """The set, and the baseline or model."""
+        return f"{self.eval}  {self.arguments.get('critic', self.model)}"
+
+
+def planned_runs(embedded: bool = True) -> Iterator[ReferenceRun]:
+    """Yield a run for each bundled set and each of its baselines, and of the embedded model."""
+    for name, entry in evals().items():
+        for variant, facts in entry.variants.items():
+            if facts.reference is not None:
+                full = f"{name}.{variant}"
+                for critic in _baselines(full):
+                    yield ReferenceRun(full, {"critic": critic}, NO_MODEL)
+                if embedded:
+                    yield ReferenceRun(full, facts.reference, EMBEDDED)
+
+
+def _baselines(name: str) -> Iterator[str]:
+    """Yield the baselines that a task accepts; some tasks have none."""
+    for critic in BASELINES:
+        try:
+            load_task(name, {"critic": critic})
+        except MisstepError:
+            continue
+        yield critic
+
+
+def run_reference(
+    log_dir: str, limit: int, max_tokens: int, on_start: Callable[[ReferenceRun], None]
+) -> list[Run]:
+    """Make all reference runs, and return them.
+
+    Args:
+        log_dir: Folder for the logs; they go into a new folder in it.
+        limit: Samples of each set for the embedded model; 0 skips it.
+        max_tokens: Tokens of one completion of the embedded model.
+        on_start: Called before each run.
+
+    Raises:
+        MisstepError: A run did not finish.
+    """
+    folder = Path(log_dir) / datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
+    for planned in planned_runs(embedded=limit > 0):
+        on_start(planned)
+        _run(planned, folder, limit, max_tokens)
+    logs = read_logs(folder)
+    if logs.skipped:
+        raise MisstepError(f"{logs.skipped[0].location}: {logs.skipped[0].reason}")
+    return logs.runs
+
+
+def _run(planned: ReferenceRun, folder: Path, limit: int, max_tokens: int) -> None:
+    from inspect_ai import eval as run
+
+    embedded = planned.model == EMBEDDED
+    [log] = run(
+        load_task(planned.eval, planned.arguments),
+        model=planned.model,
+        log_dir=str(folder),
+        display="none",
+        log_realtime=False,
+        limit=limit if embedded else None,
+        sample_shuffle=SEED if embedded else None,
+        max_tokens=max_tokens if embedded else None,
+    )
+    if log.status != "success":
+        raise MisstepError(
+            f"{planned.eval}: the run ended with the status {log.status!r}. "
+            f"Its log is {log.location}."
+        )
+
+
+def reference_page(runs: list[Run], command: str, limit: int) -> str:
+    """Return the reference results as Markdown.
+
+    Args:
+        runs: The reference runs.
+        command: The command that made them.
+        limit: Samples of each set for the embedded model.
+    """
+    parts = [
+        "# Reference results\n",
+        "Baselines that call no model, and the embedded SmolLM2-135M, on the sets that are\n"
+        "bundled with misstep. Every table of results needs them for comparison.\n\n"
+        "A model of 135 million parameters cannot judge mathematics. It ran on\n"
+        f"{limit} samples of each set, drawn with seed {SEED}, to show that everything works. Its\n"
+        "metrics mean no more than that.\n",
+        f"`{command}`, misstep {version('misstep')}, Inspect {version('inspect-ai')},\n"
+        f"{datetime.now(UTC):%Y-%m-%d}. Metrics in percent, with 95% intervals.\n",
+    ]
+    for benchmark in benchmarks(runs):
+        metrics = figures_of(benchmark)[:4]
+        rows = [
+            [
+                row["run"],
+                int(row["samples"]),
+                *(
+                    with_interval(*(row[f"{metric}{end}"] for end in ("", "_lower", "_upper")))
+                    for metric in metrics
+                ),
+                percent(_unread_share(benchmark.runs, row["source"])),
+            ]
+            for row in leaderboard(benchmark).to_dict("records")
+        ]
+        headings = ["run", "samples", *map(figure_name, metrics), "unparsed or truncated"]
+        parts += [f"## {benchmark.key}\n", markdown_table(headings, rows)]
+    return "\n".join(parts)
+
+
+def _unread_share(runs: list[Run], file: str) -> float:
+    [run] = [run for run in runs if run.file == file]
+    metrics = run.metrics[run.scorer()]
+    return metrics.get("unparsed", 0.0) + metrics.get("truncated", 0.0)

@@ -1,0 +1,42 @@
+"""Registered tasks by name: made to look at their samples, and their size in the registry."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from inspect_ai import Task
+from inspect_ai.util import registry_create
+
+from misstep.registry import MisstepError, Size, UnknownNameError, evals
+
+
+def eval_sizes() -> Iterator[tuple[str, str, Size]]:
+    """Yield each eval and variant: its name, its description, its size at default settings."""
+    for name, entry in evals().items():
+        yield name, entry.description, entry.size
+        for variant, facts in entry.variants.items():
+            yield f"{name}.{variant}", facts.description, facts.size
+
+
+def size_of(name: str) -> Size:
+    """Return the size of an eval or variant at its default settings, from the registry."""
+    sizes = {known: size for known, _, size in eval_sizes()}
+    return sizes[name.removeprefix("misstep/")]
+
+
+def load_task(name: str, arguments: dict[str, Any]) -> Task:
+    """Return a task by its name, with or without `misstep/`.
+
+    Raises:
+        MisstepError: There is no such task, or it does not take these arguments.
+    """
+    import misstep.registry.entry_point  # noqa: F401 (it registers all tasks)
+
+    plain = name.removeprefix("misstep/")
+    known = [known for known, _, _ in eval_sizes()]
+    if plain not in known:
+        raise UnknownNameError("eval", name, known)
+    try:
+        task: Task = registry_create("task", f"misstep/{plain}", **arguments)
+    except TypeError as problem:
+        raise MisstepError(f"{name}: {problem}.") from None
+    return task

@@ -1,0 +1,102 @@
+"""The adapters behind the interface: judges, and models that score steps."""
+
+from collections.abc import Sequence
+
+from inspect_ai.model import GenerateConfig, Model, get_model
+from inspect_ai.util import collect
+
+from misstep.providers import scoring_messages, set_call_purpose
+from misstep.registry import MISSING, REWARDS, Judge, Prm, find_judge
+from misstep.rewards._judge import judge_messages, read_step_verdict
+from misstep.rewards._reward_model import THRESHOLD, OutputCallback, Reward, RewardModel
+from misstep.verdicts import Unread
+
+_ROLE = "reward"
+
+_TOP_LOGPROBS = {"token": 20, "box": 10}
+"""How many alternatives to request: 10 for written verdicts (as published), else 20 (the most)."""
+
+
+def find_reward_model(
+    style: str, required: bool = False, on_output: OutputCallback | None = None
+) -> RewardModel:
+    """Return the reward model of the running eval: its role `reward`, or the model under test.
+
+    A model that scores steps (`prm/…`, `local_prm/…`, `replay/…` with recorded scores) gets one
+    call for all steps. Any other model is a judge: it gets one call for each step, and its provider
+    must give logprobs.
+
+    Args:
+        style: How to ask a judge: a name in `registry/judges.yaml`.
+        required: Whether the role must be given. If not, the model under test is the default.
+        on_output: A function that gets every output of the model.
+    """
+    judge = find_judge(style)
+    settings = GenerateConfig(temperature=judge.temperature, max_tokens=judge.max_tokens)
+    # Settings that a user gives with the role, `reward={model: x, temperature: 0}`, override these.
+    model = get_model(role=_ROLE, required=required, config=settings)
+    if getattr(model.api, "scores_steps", False):
+        return StepScoreRewards(model, on_output)
+    return JudgeRewards(model, judge, on_output)
+
+
+class JudgeRewards(RewardModel):
+    """Rewards from a chat model: the probability that it calls a step right."""
+
+    def __init__(self, model: Model, judge: Judge, on_output: OutputCallback | None = None) -> None:
+        super().__init__(on_output)
+        self._model = model
+        self._judge = judge
+
+    async def score_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
+        """Return one reward for each step. All calls run concurrently."""
+        ends = range(1, len(steps) + 1)
+        return await collect(*(self.score_last_step(problem, steps[:end]) for end in ends))
+
+    async def score_last_step(self, problem: str, steps: Sequence[str]) -> Reward:
+        """Return the reward of the last step."""
+        step = len(steps) - 1
+        with set_call_purpose(step=step):
+            output = await self._model.generate(
+                judge_messages(self._judge, problem, steps, step),
+                config=GenerateConfig(logprobs=True, top_logprobs=_TOP_LOGPROBS[self._judge.reply]),
+            )
+        self._on_output(output)
+        if not output.choices:
+            return Reward(None, "the judge answered without any choice")
+        verdict = read_step_verdict(output.choices[0], self._judge)
+        if isinstance(verdict.right, Unread):
+            return Reward(None, f"the judge's verdict could not be read ({verdict.right})")
+        return Reward(verdict.probability, verdict.missing)
+
+
+class StepScoreRewards(RewardModel):
+    """Rewards from a model that scores all steps of a solution in one call.
+
+    That is a process reward model, served or local, or a file of recorded scores.
+    """
+
+    def __init__(self, model: Model, on_output: OutputCallback | None = None) -> None:
+        super().__init__(on_output)
+        self._model = model
+
+    @property
+    def threshold(self) -> float:
+        """The threshold of the model in the registry, or else the default."""
+        prm = getattr(self._model.api, "prm", None)
+        return prm.threshold if isinstance(prm, Prm) else THRESHOLD
+
+    async def score_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
+        """Return one reward for each step, from one call."""
+        with set_call_purpose(rewards=True):
+            output = await self._model.generate(scoring_messages(problem, steps))
+        self._on_output(output)
+        metadata = output.metadata or {}
+        missing, rewards = metadata.get(MISSING), metadata.get(REWARDS)
+        if rewards is None:
+            return [Reward(None, missing or "the model gave no rewards")] * len(steps)
+        return [Reward(value, missing if value is None else None) for value in rewards]
+
+    async def score_last_step(self, problem: str, steps: Sequence[str]) -> Reward:
+        """Return the reward of the last step."""
+        return (await self.score_steps(problem, steps))[-1]

@@ -1,0 +1,175 @@
+"""The provider `prm/…`: process reward models behind the pooling routes of a vLLM server."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import httpx
+from inspect_ai.model import ModelCall, ModelOutput
+
+from misstep._inspect_private import RetryDecision, classify_http_retry
+from misstep.providers import (
+    HttpClient,
+    ModelRequest,
+    Provider,
+    Response,
+    read_scoring_messages,
+    retry_wait,
+    scored_output,
+    unscored_output,
+)
+from misstep.registry import ModelError, Prm
+from misstep.rewards._prm_format import BOS, find_scoring_prm, prm_input, prm_pieces, read_reward
+
+_BASE_URL = "MISSTEP_PRM_BASE_URL"
+_MAX_QUOTED = 2000
+"""How many characters of a server's answer the log and the messages quote."""
+
+
+class ServedPrmAPI(Provider):
+    """A process reward model of the registry, on a server: `prm/qwen2.5-math-prm-7b`.
+
+    The address of the server is `--model-base-url` or `MISSTEP_PRM_BASE_URL`. Model arguments
+    (`-M name=value`):
+
+    - `served`: the name of the model on the server.
+    - `bos`: the text that begins the input, if the template has a place for it.
+    - `route`, `returns`, `step_token`, `values`: they override the registry.
+    """
+
+    ARGUMENTS = ("served", "bos", "route", "returns", "step_token", "values")
+    scores_steps = True
+
+    def configure(self, arguments: Mapping[str, Any]) -> None:
+        """Read the facts of the model and the address of the server."""
+        name = f"prm/{self.model_name}"
+        self.prm = find_scoring_prm(name, arguments, judge_provider="vllm")
+        self.served = str(arguments.get("served") or self.prm.repository)
+        self.bos = str(arguments.get("bos") or "")
+        if BOS in str(self.prm.template) and not self.bos:
+            raise ModelError(
+                f"{name}: the input begins with the BOS token of the tokenizer. "
+                "Give the text of the token: -M bos=…"
+            )
+        url = self.base_url or os.environ.get(_BASE_URL)
+        if not url:
+            raise ModelError(
+                f"{name}: the address of the server is missing. Give it, for example "
+                f"--model-base-url http://localhost:8000, or set {_BASE_URL}."
+            )
+        self.url = url.rstrip("/").removesuffix("/v1")
+        self.headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        self._http = HttpClient(self.url)
+
+    async def respond(self, request: ModelRequest) -> Response:
+        """Score the steps of a solution with one request."""
+        problem, steps = read_scoring_messages(f"prm/{self.model_name}", request.messages)
+        body: dict[str, Any] = {"model": self.served}
+        positions: list[int] | None = None
+        if self.prm.returns == "tokens":
+            body["input"], positions = await self._tokens(problem, steps)
+        elif self.prm.returns == "input":
+            ends = range(1, len(steps) + 1)
+            body["input"] = [prm_input(self.prm, problem, steps[:end], self.bos) for end in ends]
+        else:
+            body["input"] = prm_input(self.prm, problem, steps, self.bos)
+        call = ModelCall.create(body, None)
+        started = time.monotonic()
+        response = await self._post(str(self.prm.route), body)
+        if response.status_code == 400:
+            call.set_error({"error": response.text[:_MAX_QUOTED]}, time.monotonic() - started)
+            reason = f"the server refused: {_error_text(response)}"
+            return unscored_output(self.model_name, reason), call
+        response.raise_for_status()
+        answer = _json(response)
+        call.set_response(answer, time.monotonic() - started)
+        return self._output(answer, len(steps), positions), call
+
+    def should_retry(self, ex: Exception) -> bool | RetryDecision:
+        """Return how Inspect retries an HTTP error."""
+        return classify_http_retry(ex)
+
+    def retry_wait(self) -> Callable[..., float]:
+        """Return the function that says how long to wait before the next attempt."""
+        return retry_wait(self.should_retry)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    def _output(
+        self, answer: dict[str, Any], steps: int, positions: list[int] | None
+    ) -> ModelOutput:
+        tokens = (answer.get("usage") or {}).get("prompt_tokens") or 0
+        results = _results(answer, self.prm)
+        if positions is not None and results and len(results) > max(positions):
+            results = [results[position] for position in positions]
+        if results is None or len(results) != steps:
+            count = "no list of results" if results is None else f"{len(results)} rewards"
+            return unscored_output(
+                self.model_name,
+                f"{count} for {steps} steps; check step_token ({self.prm.step_token!r}), returns "
+                f"({self.prm.returns!r}) and the server's pooler settings",
+                tokens,
+            )
+        probabilities = self.prm.values == "probabilities"
+        rewards = [read_reward(self.prm, values, probabilities) for values in results]
+        return scored_output(self.model_name, rewards, tokens)
+
+    async def _tokens(self, problem: str, steps: list[str]) -> tuple[list[int], list[int]]:
+        """Return the input as tokens, and the positions of the tokens that end the steps.
+
+        Each piece is tokenized separately, because the model was trained this way.
+        """
+        end = (await self._tokenize(str(self.prm.step_token)))[-1]
+        before, *pieces = prm_pieces(self.prm, problem, steps, self.bos)
+        tokens = await self._tokenize(before)
+        positions = []
+        for piece in pieces:
+            tokens += [*await self._tokenize(piece), end]
+            positions.append(len(tokens) - 1)
+        return tokens, positions
+
+    async def _tokenize(self, text: str) -> list[int]:
+        body = {"model": self.served, "prompt": text, "add_special_tokens": False}
+        response = await self._post("/tokenize", body)
+        response.raise_for_status()
+        return list(_json(response)["tokens"])
+
+    async def _post(self, route: str, body: dict[str, Any]) -> httpx.Response:
+        return await self._http.post(f"{self.url}{route}", body, self.headers)
+
+
+def _results(answer: dict[str, Any], prm: Prm) -> list[object] | None:
+    """Return the results for the steps or tokens, or None if the answer has another shape."""
+    data = answer.get("data")
+    if not isinstance(data, list) or not data or not all(isinstance(x, dict) for x in data):
+        return None
+    if prm.returns == "input":
+        ordered = sorted(data, key=lambda item: item.get("index", 0))
+        return [item.get("probs", item.get("data")) for item in ordered]
+    results = data[0].get("data", data[0].get("embedding"))
+    return results if isinstance(results, list) else None
+
+
+def _json(response: httpx.Response) -> dict[str, Any]:
+    try:
+        content = json.loads(response.content)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        quoted = response.text[:200]
+        raise ModelError(f"{response.url}: the answer is not a JSON object: {quoted!r}")
+    return content
+
+
+def _error_text(response: httpx.Response) -> str:
+    """Return the error message in a server's answer."""
+    try:
+        content = response.json()
+        error = content.get("error", content)
+        return str(error.get("message", error) if isinstance(error, dict) else error)[:_MAX_QUOTED]
+    except (ValueError, AttributeError):
+        return response.text[:_MAX_QUOTED]

@@ -1,0 +1,42 @@
+"""Private names of Inspect: all are there today, and a missing one has its fallback."""
+
+import importlib
+import sys
+
+import pytest
+
+from misstep import _inspect_private
+
+
+@pytest.mark.parametrize("name", _inspect_private.__all__)
+def test_every_name_is_there_in_the_installed_release(name):
+    found = getattr(_inspect_private, name)
+    assert found is not None
+    assert found not in (_inspect_private._PlainError, _inspect_private._PlainRetry)
+
+
+def test_a_missing_name_gives_its_fallback():
+    assert _inspect_private._private("inspect_ai._no_such_module", "x", 1) == 1
+    assert _inspect_private._private("inspect_ai._util.error", "NoSuchError", 2) == 2
+
+
+def test_a_release_without_private_modules_still_imports(monkeypatch):
+    missing = [
+        "inspect_ai._util.error",
+        "inspect_ai._util.exception",
+        "inspect_ai.log._samples",
+        "inspect_ai.model._generate_config",
+    ]
+    for module in missing:
+        monkeypatch.setitem(sys.modules, module, None)
+    spec = importlib.util.find_spec("misstep._inspect_private")
+    fresh = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fresh)
+    assert str(fresh.PrerequisiteError("a message")) == "a message"
+    assert fresh.sample_active() is None
+    assert fresh.active_generate_config().seed is None
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = _inspect_private.no_such_name
