@@ -1,6 +1,5 @@
 """The tasks: `eval(processbench(subset="math"), model="openai/gpt-4o-mini")`."""
 
-from misstep.evals._recorded import recorded_results, recorded_solutions
 from misstep.evals.adversarial_numinamath import adversarial_numinamath
 from misstep.evals.deltabench import deltabench
 from misstep.evals.deltabench_sections import deltabench_sections
@@ -17,6 +16,4 @@ __all__ = [
     "guided_search",
     "procedural",
     "processbench",
-    "recorded_results",
-    "recorded_solutions",
 ]

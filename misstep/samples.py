@@ -107,6 +107,15 @@ class RecordedSolutionsMetadata(_Metadata):
     recorded: list[RecordedSolution]
 
 
+class StepRewards(BaseModel):
+    """Metadata of the output of a model that scores steps."""
+
+    rewards: list[float | None] | None = None
+    """The reward of each step; None for a step without one."""
+    missing: str | None = None
+    """Why rewards are missing."""
+
+
 class StepRecord(BaseModel):
     """A judge's verdict on one step."""
 
@@ -131,7 +140,7 @@ class CriticVerdict(StoreModel):
     """The verdict on each step that was judged by itself."""
 
 
-def critic_verdict(store: Store, output: ModelOutput) -> CriticVerdict | None:
+def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> CriticVerdict | None:
     """Return the verdict that a critic left as a value, or None if only its text tells.
 
     Args:
@@ -139,7 +148,7 @@ def critic_verdict(store: Store, output: ModelOutput) -> CriticVerdict | None:
         output: The sample's output; logs of earlier versions keep the values in its metadata.
     """
     if f"{CriticVerdict.__name__}:verdict" in store:
-        return CriticVerdict(store=store)
+        return CriticVerdict(store=store if isinstance(store, Store) else Store(dict(store)))
     earlier = {
         name: value
         for name, value in (output.metadata or {}).items()

@@ -9,7 +9,7 @@ from inspect_ai.scorer import SampleScore
 
 from misstep.registry import MisstepError
 from misstep.reports._charts import chart_library
-from misstep.scorers import rates_by, recovery_outcomes
+from misstep.scorers import rates_by, recovery_samples
 
 if TYPE_CHECKING:
     from misstep.reports._charts import Chart
@@ -78,7 +78,7 @@ def _rates(log: str, run: str, by: By, scorer: str) -> Iterator[Rate]:
     ]
     if not scores:
         raise MisstepError(f"{log}: no sample has a score of {scorer!r}; is it error recovery?")
-    for part, rates in rates_by(recovery_outcomes(scores), by).items():
+    for part, rates in rates_by(recovery_samples(scores), by).items():
         for name, rate in rates.items():
             variation = NAMES[name.partition("_")[0]]
             yield Rate(run, _spoken(part), variation, rate.value, rate.lower, rate.upper)

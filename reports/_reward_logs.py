@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from inspect_ai.log import EvalLog, EvalSample
 
-from misstep.registry import REWARDS, MisstepError
+from misstep.registry import MisstepError
 from misstep.reports._logs import read_log
 from misstep.reports._threshold_curve import RewardRow
 
@@ -54,5 +54,5 @@ def _row(sample: EvalSample) -> RewardRow:
         id=str(sample.id),
         subset=str(sample.metadata.get("subset") or ALL),
         label=int(sample.metadata["label"]),
-        rewards=(score.metadata or {}).get(REWARDS) or [],
+        rewards=(score.metadata or {}).get("rewards") or [],
     )

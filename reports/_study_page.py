@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from inspect_ai.log import EvalLog
 
-from misstep.generator import VERSION, third_of
+from misstep.generator import VERSION
 from misstep.reports._charts import drawn
 from misstep.reports._samples import (
     ON_CORRECT,
@@ -20,6 +20,7 @@ from misstep.reports._samples import (
 )
 from misstep.reports._study import DIMENSIONS, Cell, cells, critics_of, dependence
 from misstep.reports._study_charts import findings_chart, rates_chart
+from misstep.samples import third_of
 
 FOLDER = "study"
 """Of the pictures and the data, beside the page."""

@@ -41,7 +41,7 @@ def continuation(
     answer_role: AnswerRole = "system",
     turn: TurnChoice = "auto",
 ) -> Solver:
-    """Solve a problem without given steps (NR), after correct ones (CR), and after a wrong one (IR).
+    """Solve a problem without steps (NR), after correct ones (CR), and after a wrong one (IR).
 
     The question is the sample's input. `metadata` has its `task`, its `correct_steps` and its
     `incorrect_step`. Each variation is a span of the transcript. The sample's own messages are

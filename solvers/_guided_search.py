@@ -1,6 +1,6 @@
 """The solver of guided search: a search by rewards, or one of its baselines."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from random import Random
 from typing import Literal, TypeAlias
 
@@ -131,7 +131,7 @@ def guided_search(
     return solve
 
 
-def _check_name(what: str, name: str, known: Sequence[str]) -> None:
+def _check_name(what: str, name: str, known: Collection[str]) -> None:
     if name not in known:
         raise UnknownNameError(what, name, known)
 

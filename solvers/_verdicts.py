@@ -30,9 +30,8 @@ def leave_verdict(
         steps: The verdict on each step that was judged by itself.
     """
     left = state.store_as(CriticVerdict)
-    unread = isinstance(verdict, Unread)
-    left.verdict = None if unread else int(verdict)
-    left.unread = Unread(verdict) if unread else None
+    left.verdict = None if isinstance(verdict, Unread) else verdict
+    left.unread = verdict if isinstance(verdict, Unread) else None
     left.rewards = list(rewards) if any(reward is not None for reward in rewards) else None
     left.missing = missing
     left.steps = None if steps is None else list(steps)
@@ -57,13 +56,14 @@ def leave_first_below(
         unknown: The reason to give if a reward is missing.
         missing: Why rewards are missing, if that is known.
     """
-    verdict, text = _first_below(rewards, threshold, unknown)
+    verdict, text = first_below(rewards, threshold, unknown)
     leave_verdict(state, verdict, text, rewards=rewards, missing=missing)
 
 
-def _first_below(
+def first_below(
     rewards: Sequence[float | None], threshold: float, unknown: Unread
 ) -> tuple[Verdict | Unread, str]:
+    """Return the first step under a threshold, or why there is no verdict, and a text."""
     for step, reward in enumerate(rewards):
         if reward is None:
             return (

@@ -106,7 +106,7 @@ def test_each_step_is_the_best_of_the_candidates(search):
     log, server = search()
     for sample in log.samples:
         problem, steps = sample.input, []
-        for iteration in sample.store["search"]:
+        for iteration in sample.store["SearchRecord:iterations"]:
             candidates = [step_text(problem, steps, choice) for choice in range(6)]
             rewards = {text: reward(text) for text in candidates}
             found = {c["step"]: c for c in iteration["candidates"]}
@@ -178,7 +178,7 @@ def test_best_of_n_chooses_by_four_aggregations_from_the_same_solutions(search):
     log, _ = search(method="best_of_n", aggregation="mean")
     means = {"last": lambda r: r[-1], "min": min, "product": prod, "mean": fmean}
     for sample in log.samples:
-        solutions = sample.store["search"]
+        solutions = sample.store["SearchRecord:solutions"]
         assert len(solutions) == 8
         for solution in solutions:
             expected = [reward(step) for step in solution["text"].split("\n\n")]
@@ -212,7 +212,7 @@ def test_beam_search_keeps_the_best_paths(search):
     log, _ = search(method="beam", n=8, width=2, aggregation="product", limit=3)
     for sample in log.samples:
         paths = [((), 1.0)]
-        for iteration in sample.store["search"]:
+        for iteration in sample.store["SearchRecord:iterations"]:
             share = 8 // len(paths)
             worths = sorted(
                 (
@@ -237,9 +237,9 @@ def test_a_budget_ends_a_search_and_lengthens_sampling(search):
     log, _ = search(budget=1, limit=1)
     score = log.samples[0].scores["final_answer"]
     assert "Unfinished: its budget of tokens is spent" in score.explanation
-    assert len(log.samples[0].store["search"]) == 1
+    assert len(log.samples[0].store["SearchRecord:iterations"]) == 1
     log, _ = search(method="majority", n=2, budget=600, limit=1)
-    assert len(log.samples[0].store["search"]) > 2
+    assert len(log.samples[0].store["SearchRecord:iterations"]) > 2
     assert log.samples[0].scores["final_answer"].metadata["budget"]["tokens"] >= 600
 
 
@@ -265,7 +265,7 @@ def test_a_policy_that_does_not_end_leaves_the_sample_unfinished(search, write, 
         score = sample.scores["final_answer"]
         assert (score.value, score.answer) == ("I", None)
         assert says in score.explanation
-        assert len(sample.store["search"]) == iterations
+        assert len(sample.store["SearchRecord:iterations"]) == iterations
     got = figures(log, "final_answer")
     assert (got["unfinished"], got["unanswered"], got["total_count"]) == (1.0, 1.0, 2)
 
@@ -280,7 +280,10 @@ def test_a_policy_with_nothing_to_add_after_its_answer_has_ended(search):
 
     log, _ = search(reply, limit=1)
     [sample] = log.samples
-    assert (sample.scores["final_answer"].answer, len(sample.store["search"])) == ("4", 2)
+    assert (sample.scores["final_answer"].answer, len(sample.store["SearchRecord:iterations"])) == (
+        "4",
+        2,
+    )
     assert sample.scores["final_answer"].metadata["finished"]
 
 
@@ -299,7 +302,7 @@ def test_candidates_without_a_reward_are_left_out_and_a_step_is_tried_again(sear
 
     log, _ = search(reply, limit=1)
     [sample] = log.samples
-    first, *others = sample.store["search"]
+    first, *others = sample.store["SearchRecord:iterations"]
     assert all(c["reward"] is None and c["missing"] for c in first["candidates"])
     assert not any(c["chosen"] for c in first["candidates"])
     assert len(others) == LAST
@@ -331,7 +334,11 @@ def test_a_context_that_is_too_long_for_the_judge_is_a_missing_reward(search):
     script = [None, Fault.CONTEXT_LENGTH, Fault.CONTEXT_LENGTH]
     log, _ = search(faults=Faults(script=script), limit=1)
     [sample] = log.samples
-    missing = [c["missing"] for c in sample.store["search"][0]["candidates"] if c["missing"]]
+    missing = [
+        c["missing"]
+        for c in sample.store["SearchRecord:iterations"][0]["candidates"]
+        if c["missing"]
+    ]
     assert len(missing) == 2
     assert all("truncated" in why for why in missing)
     assert sample.scores["final_answer"].metadata["finished"]
@@ -371,7 +378,7 @@ def test_a_server_that_stops_in_the_middle_and_comes_back_loses_nothing(search):
     for before, after in zip(calm.samples, log.samples, strict=True):
         assert after.error is None
         assert after.output.completion == before.output.completion
-        assert after.store["search"] == before.store["search"]
+        assert after.store["SearchRecord:iterations"] == before.store["SearchRecord:iterations"]
 
 
 def test_a_missing_role_and_wrong_settings_get_one_message(tmp_path, problems):
@@ -413,7 +420,7 @@ def test_the_embedded_model_guides_itself_end_to_end(tmp_path):
     )
     assert log.status == "success", log.error
     [sample] = log.samples
-    iterations = sample.store["search"]
+    iterations = sample.store["SearchRecord:iterations"]
     assert len(iterations) == 2
     for iteration in iterations:
         for candidate in iteration["candidates"]:

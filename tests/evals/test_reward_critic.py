@@ -66,7 +66,7 @@ def test_stepwise_leaves_its_probabilities_under_the_same_name(serve):
     )
     for sample in log.samples:
         rewards = sample.scores["first_error"].metadata["rewards"]
-        judged = [step["probability"] for step in sample.store["steps"]]
+        judged = [step["probability"] for step in sample.store["CriticVerdict:steps"]]
         assert rewards == judged + [None] * (len(sample.metadata["steps"]) - len(judged))
 
 

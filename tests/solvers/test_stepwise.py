@@ -9,7 +9,7 @@ from inspect_ai.model import (
 
 from misstep.registry import MisstepError, UnknownNameError, find_judge
 from misstep.rewards import judge_messages, read_step_verdict
-from misstep.solvers import CriticOptions, find_critic
+from misstep.solvers import find_critic
 from misstep.verdicts import Unread
 
 
@@ -137,9 +137,9 @@ def test_without_logprobs_there_is_no_probability():
 )
 def test_a_wrong_option_gets_one_clear_message(critic, options, says):
     with pytest.raises(MisstepError, match=says):
-        find_critic(critic, CriticOptions(**options))
+        find_critic(critic, [], **options)
 
 
 def test_an_unknown_critic_is_an_unknown_name():
     with pytest.raises(UnknownNameError):
-        find_critic("misstep/nothing", CriticOptions())
+        find_critic("misstep/nothing", [])
