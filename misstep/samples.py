@@ -1,7 +1,8 @@
 """Types of what a sample carries: its metadata, and what solvers leave for scorers and reports.
 
 Read metadata with `state.metadata_as(SolutionMetadata)`. Write to the store with a StoreModel, such
-as `CriticVerdict`. Logs of earlier versions keep the same values under other keys: read logs with
+as `CriticVerdict`. Inspect leaves out fields that are None when it writes a model to a log, so such
+fields have defaults. Logs of earlier versions keep the same values under other keys: read logs with
 the functions of this module, which know both.
 """
 
@@ -227,7 +228,7 @@ class SearchResult(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    answer: str | None
+    answer: str | None = None
     steps: list[str]
     unfinished: str | None = None
     """Why the solution is not finished, or None."""
@@ -244,8 +245,8 @@ class CandidateRecord(BaseModel):
 
     path: int
     step: str
-    reward: float | None
-    missing: str | None
+    reward: float | None = None
+    missing: str | None = None
     """Why there is no reward."""
     final: bool
     count: int
@@ -269,9 +270,9 @@ class SampledSolutionRecord(BaseModel):
     """One of several whole solutions."""
 
     text: str
-    answer: str | None
+    answer: str | None = None
     rewards: list[float | None]
-    missing: str | None
+    missing: str | None = None
     """Why rewards are missing."""
 
 

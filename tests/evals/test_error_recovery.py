@@ -349,10 +349,10 @@ def test_a_wrong_argument_names_what_is_allowed(options, says):
     [
         ("misstep/error-recovery.sample", {}),
         ("evals/error_recovery.py@error-recovery.sample", {}),
-        ("misstep/error-recovery", {"variant": "sample"}),
+        ("misstep/error-recovery", {"source": "generated", "per_task": 8, "max_tokens": 32}),
     ],
 )
-def test_three_ways_to_a_variant(tmp_path, monkeypatch, spec, arguments):
+def test_a_variant_is_its_base_task_with_arguments(tmp_path, monkeypatch, spec, arguments):
     monkeypatch.chdir(ROOT)
     with OpenAIServer(lambda request, choice: "1") as server:
         model = get_model("openai-api/local/m", base_url=server.url, api_key="x", memoize=False)

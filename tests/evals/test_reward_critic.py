@@ -163,7 +163,7 @@ def test_a_judge_without_logprobs_has_no_rewards(serve, own_file, reply, says):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"critic": "reward", "threshold": 1.5}, "threshold=1.5: a number from 0 to 1"),
+        ({"critic": "reward", "threshold": 1.5}, "threshold=1.5: expected a number from 0 to 1"),
         ({"critic": "stepwise", "threshold": 0.5}, "goes with critic=reward"),
         ({"critic": "reward", "style": "writen"}, "Did you mean 'written'"),
         ({"critic": "reward", "votes": 8}, "votes go with critic=critique"),
