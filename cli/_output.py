@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from inspect_ai.log import EvalLog, EvalResults
 
+    from misstep.reports import TextTable
+
 _FIRST_ERROR = ("f1_score", "error_accuracy", "correct_accuracy")
 _SHARES = ("unparsed", "truncated")
 _MOST_IDS = 5
@@ -37,6 +39,15 @@ def new_table(*headings: str, title: str | None = None, words: int = 1) -> Table
         else:
             table.add_column(heading, justify="right", no_wrap=True)
     return table
+
+
+def print_table(console: Console, text: "TextTable") -> None:
+    """Print a table of text from data."""
+    table = new_table(*map(shown, text.headings), title=shown(text.title) or None, words=text.words)
+    for i, row in enumerate(text.rows):
+        bold = bool(text.bold) and text.bold[i]
+        table.add_row(*map(shown, row), style="bold" if bold else "")
+    console.print(table)
 
 
 def shown(text: object) -> str:

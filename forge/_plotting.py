@@ -12,6 +12,6 @@ def plotting() -> Any:  # noqa: ANN401 - a module that need not be installed
 
 def picture_of(chart: Any) -> bytes:  # noqa: ANN401
     """A chart as SVG."""
-    from misstep.reports import drawn
+    from misstep.reports import chart_bytes
 
-    return drawn(chart, "svg")
+    return chart_bytes(chart, "svg")

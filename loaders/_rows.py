@@ -281,6 +281,6 @@ def wrong_kind_message(
     """
     fitting = [*more, *(name for name, kind in registered_kinds().items() if kind in needed)]
     return (
-        f"{what} holds {ROW_KINDS[kind]}. Needed are {ROW_KINDS[needed[0]]}. "
+        f"{what} holds {ROW_KINDS[kind]}. Needed: {ROW_KINDS[needed[0]]}. "
         f"Sources that have them: {', '.join(fitting)}; or name your own file of such rows."
     )

@@ -1,6 +1,5 @@
-"""Recorded outputs: a JSON Lines file with one record on each line."""
+"""Recorded outputs: a file with one record on each line."""
 
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, NamedTuple, Self
@@ -8,9 +7,8 @@ from typing import Annotated, NamedTuple, Self
 from inspect_ai.model import ModelUsage, StopReason
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from misstep.loaders import read_rows
 from misstep.registry import ModelError, did_you_mean
-
-_MAX_LINE = 64 * 1024**2
 
 _Score = Annotated[float, Field(allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=0)]
@@ -92,63 +90,43 @@ def read_recording(path: Path) -> Recording:
     """Read a file of recorded outputs. A file that has not changed is read once per process.
 
     Raises:
-        ModelError: The file cannot be read, or a line is not a valid record.
+        DataError: The file cannot be read.
+        ModelError: There is no such file, or a line is not a valid record.
     """
     try:
         status = path.stat()
-        return _read(path, status.st_mtime_ns, status.st_size)
     except OSError as error:
         raise ModelError(
             f"Recorded outputs {path} cannot be read: {error.strerror}. "
             "Give the path of a JSON Lines file: replay//path/to/outputs.jsonl."
         ) from None
+    return _read(path, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=8)
 def _read(path: Path, _changed: int, _size: int) -> Recording:
     recording = Recording(path, {}, {})
-    for number, line in _lines(path):
+    lines: dict[str, int] = {}
+    for number, row in read_rows(str(path)):
         try:
-            record = Record.model_validate_json(line)
+            record = Record.model_validate(row)
         except ValidationError as error:
             raise ModelError(f"{path}, line {number}: {_explanation(error)}") from None
-        _add(recording, number, record)
+        name, step = str(record.id), record.step
+        if record.scores is not None:
+            what = f"scores of id {name!r}"
+            recording.scores[name] = (number, record.scores)
+        else:
+            what = f"id {name!r}" + ("" if step is None else f", step {step}")
+            recording.answers[name, step] = _answer(number, record)
+        if (earlier := lines.setdefault(what, number)) != number:
+            raise ModelError(
+                f"{path}, line {number}: {what}: already recorded on line {earlier}. "
+                "Keep one of them. Several votes belong into the 'texts' of one record."
+            )
     if not recording.answers and not recording.scores:
         raise ModelError(f"{path} holds no records. Write one JSON object on each line.")
     return recording
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    with path.open("rb") as stream:
-        for number, line in enumerate(iter(lambda: stream.readline(_MAX_LINE + 1), b""), start=1):
-            if len(line) > _MAX_LINE:
-                raise ModelError(
-                    f"{path}, line {number}: longer than {_MAX_LINE} bytes. "
-                    "Write one JSON object on each line."
-                )
-            if line.strip():
-                yield number, line
-
-
-def _add(recording: Recording, number: int, record: Record) -> None:
-    name = str(record.id)
-    earlier: int | None = None
-    if record.scores is not None:
-        what = f"scores of id {name!r}"
-        if name in recording.scores:
-            earlier = recording.scores[name][0]
-        recording.scores[name] = (number, record.scores)
-    else:
-        what = f"id {name!r}" + ("" if record.step is None else f", step {record.step}")
-        key = (name, record.step)
-        if key in recording.answers:
-            earlier = recording.answers[key].line
-        recording.answers[key] = _answer(number, record)
-    if earlier is not None:
-        raise ModelError(
-            f"{recording.path}, line {number}: {what} is on line {earlier} already. "
-            "Keep one of them. Several votes belong into the 'texts' of one record."
-        )
 
 
 def _answer(number: int, record: Record) -> RecordedAnswer:
@@ -176,8 +154,7 @@ def _explanation(problem: ValidationError) -> str:
             return f"unknown key {where[-1]!r}.{did_you_mean(str(where[-1]), known)}"
         case "value_error":
             return f"{error['ctx']['error']}."
-        case "json_invalid":
-            cause = error["ctx"]["error"].replace(" at line 1 column", " at byte")
-            return f"not valid JSON ({cause})."
+        case "model_type":
+            return f"{error['input']!r:.60} is not a JSON object."
         case _:
-            return f"{'.'.join(map(str, where)) or 'the line'}: {error['msg']}."
+            return f"{'.'.join(map(str, where))}: {error['msg']}."

@@ -59,7 +59,6 @@ from misstep.registry._sources import (
     Source,
     SourceFile,
     corpora,
-    find_corpus,
     find_source,
     sources,
 )
@@ -117,7 +116,6 @@ __all__ = [
     "evals",
     "fill",
     "find_continuation",
-    "find_corpus",
     "find_domain",
     "find_judge",
     "find_policy_prompt",

@@ -1,5 +1,4 @@
 import pytest
-from inspect_ai import eval as run_task
 from inspect_ai.dataset import Sample
 from inspect_ai.util import registry_create
 
@@ -9,18 +8,11 @@ from misstep.generator import FAMILIES
 from misstep.loaders import LazyDataset, Row, RowStream, procedural_dataset
 from misstep.registry import MisstepError, evals
 from misstep.solvers import critique_prompt
+from tests.support.runs import succeed
 
 
 def run(tmp_path, **arguments):
-    [log] = run_task(
-        procedural(**arguments),
-        model="mockllm/model",
-        log_dir=str(tmp_path),
-        display="log",
-        log_realtime=False,
-    )
-    assert log.status == "success"
-    return log
+    return succeed(procedural(**arguments), tmp_path)
 
 
 def test_from_seed_to_log(tmp_path):

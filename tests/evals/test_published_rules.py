@@ -18,8 +18,8 @@ from inspect_ai.solver import TaskState
 from misstep.evals.processbench import processbench
 from misstep.loaders import sample_of
 from misstep.scorers import first_error, first_error_metrics
-from tests.evals.conftest import figures
 from tests.solvers.test_prompts import published_prompt
+from tests.support.runs import metrics_of
 
 ODD = [r"\boxed{\text{1}}", "I cannot say.", r"\boxed{}", r"\boxed{0, 2}", r"\boxed{paragraph_1}"]
 
@@ -83,7 +83,7 @@ def test_figures_of_a_run_over_http_are_those_of_the_published_rules(serve, real
     said = replies_by_prompt(server)
     assert {len(texts) for texts in said.values()} == {votes}
     assert_published(
-        figures(log),
+        metrics_of(log),
         real_rows["gsm8k"],
         lambda row: said[published_prompt(row.problem, row.steps)],
     )

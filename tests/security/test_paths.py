@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inspect_ai.log import EvalDataset
 
-from benchmarks._logs import write_first_error_log
 from misstep.cli._main import cli
 from misstep.loaders import Row
 from misstep.reports import file_name
+from tests.support.logs import write_first_error_log
 
 EVIL = ["../../../evil", "/tmp/evil", "..", "a/../../evil", "..\\evil", "C:\\evil", "~/evil", "."]  # noqa: S108
 pieces = st.lists(st.sampled_from(["..", "/", "\\", ".", "~", "C:", "a", "\x00", "\n"])).map(
