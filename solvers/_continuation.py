@@ -8,7 +8,7 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect, span
 
-from misstep.registry import CHARACTERS_A_TOKEN, find_continuation
+from misstep.registry import CHARACTERS_PER_TOKEN, find_continuation
 from misstep.samples import VARIATIONS, RecoveryMetadata, RecoveryRecord, Variation
 from misstep.solvers._calls import reply_to
 from misstep.solvers._conversations import (
@@ -151,7 +151,7 @@ def continuation_tokens(
         answer_tokens: The estimated length of an answer.
     """
     words, chosen = find_continuation(prompts), options or ContinuationOptions()
-    reply = ModelOutput.from_content("none", "x" * CHARACTERS_A_TOKEN * reasoning_tokens)
+    reply = ModelOutput.from_content("none", "x" * CHARACTERS_PER_TOKEN * reasoning_tokens)
     calls = prompt = completion = 0
     for variation in VARIATIONS:
         planned = variation_calls(words, question, about, variation, chosen, TurnPlan("new_turn"))
@@ -165,4 +165,4 @@ def continuation_tokens(
 
 
 def _prompt_tokens(call: Call) -> int:
-    return -(-sum(len(message.text) for message in call.messages) // CHARACTERS_A_TOKEN)
+    return -(-sum(len(message.text) for message in call.messages) // CHARACTERS_PER_TOKEN)

@@ -18,7 +18,7 @@ from misstep.registry import (
     find_domain,
     find_judge,
     find_sections_prompt,
-    from_start,
+    user_path,
 )
 from misstep.scorers import StructuredReply
 from misstep.solvers._baselines import (
@@ -197,7 +197,7 @@ def _own_solver(name: str, known: Iterable[str]) -> Solver:
 
 def _import_file(file: str) -> None:
     """Import a file of the user, so that its solvers are registered."""
-    path = from_start(file)
+    path = user_path(file)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise MisstepError(f"critic={file}: there is no Python file at {path}.")

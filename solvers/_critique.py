@@ -9,7 +9,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.registry import (
     ANSWER,
-    CHARACTERS_A_TOKEN,
+    CHARACTERS_PER_TOKEN,
     PROBLEM,
     SECTIONS,
     SOLUTION,
@@ -140,7 +140,7 @@ def _steps(sample: Sample) -> list[str]:
 def _warn_of_long_prompts(prompts: Iterable[tuple[Sample, str]], context: int | None) -> None:
     if context is None:
         return
-    tokens = {sample.id: -(-len(prompt) // CHARACTERS_A_TOKEN) for sample, prompt in prompts}
+    tokens = {sample.id: -(-len(prompt) // CHARACTERS_PER_TOKEN) for sample, prompt in prompts}
     beyond = [id for id, count in tokens.items() if count > context]
     if beyond:
         longest = max(beyond, key=tokens.__getitem__)
