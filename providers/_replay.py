@@ -9,7 +9,7 @@ from inspect_ai.model import Logprob, Logprobs, ModelCall, ModelOutput, ModelUsa
 from misstep.providers._provider import ModelRequest, Provider, Response, choice
 from misstep.providers._recording import RecordedAnswer, Recording, read_recording
 from misstep.providers._step_scores import read_scoring_messages, scored_output
-from misstep.registry import ModelError, from_start
+from misstep.registry import ModelError, user_path
 
 _THRESHOLD = 0.5
 """A step with a lower score is wrong."""
@@ -20,7 +20,7 @@ class ReplayAPI(Provider):
 
     def configure(self, arguments: Mapping[str, Any]) -> None:
         """Read the recorded outputs."""
-        self.recording = read_recording(from_start(self.model_name))
+        self.recording = read_recording(user_path(self.model_name))
         self.scores_steps = bool(self.recording.scores)
 
     async def respond(self, request: ModelRequest) -> Response:
