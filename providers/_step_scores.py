@@ -18,7 +18,8 @@ from inspect_ai.model import (
 )
 
 from misstep.providers._provider import choice
-from misstep.registry import MISSING, REWARDS, ModelError
+from misstep.registry import ModelError
+from misstep.samples import StepRewards
 
 
 def scoring_messages(problem: str, steps: Sequence[str]) -> list[ChatMessage]:
@@ -57,18 +58,17 @@ def scored_output(model: str, rewards: Sequence[float], tokens: int = 0) -> Mode
     """
     kept = [reward if isfinite(reward) and 0 <= reward <= 1 else None for reward in rewards]
     output = _output(model, ", ".join("missing" if x is None else f"{x:.4g}" for x in kept), tokens)
-    output.metadata = {REWARDS: kept}
     invalid = [f"{rewards[i]} for step {i}" for i, reward in enumerate(kept) if reward is None]
-    if invalid:
-        listed = ", ".join(invalid[:3])
-        output.metadata[MISSING] = f"a reward is a number from 0 to 1; the model gave {listed}"
+    listed = ", ".join(invalid[:3])
+    missing = f"a reward is a number from 0 to 1; the model gave {listed}" if invalid else None
+    output.metadata = StepRewards(rewards=kept, missing=missing).model_dump(exclude_none=True)
     return output
 
 
 def unscored_output(model: str, reason: str, tokens: int = 0) -> ModelOutput:
     """Return the output for a solution that could not be scored."""
     output = _output(model, f"no rewards: {reason}", tokens)
-    output.metadata = {MISSING: reason}
+    output.metadata = StepRewards(missing=reason).model_dump(exclude_none=True)
     output.error = reason
     return output
 
