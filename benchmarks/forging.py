@@ -16,7 +16,7 @@ from benchmarks._programs import program, raw_calls
 from benchmarks._runs import CONNECTIONS, local_model, server_process, span
 from misstep.forge import Calls, Order, analyse, build_set, examine, source_rows
 from misstep.loaders import RawRow, mirror
-from misstep.runs import keep_what_is_loaded
+from misstep.runs import freeze_loaded_objects
 
 SOLUTIONS_A_SECOND = 4000
 MEGABYTES = 500
@@ -90,7 +90,7 @@ def _build_seconds(order: Order, calls: Calls, url: str, folder: Path) -> float:
 
     # The first run is not measured: it imports the client libraries.
     build(Order(num_examples=2), "first")
-    keep_what_is_loaded()
+    freeze_loaded_objects()
     return span(build(order, "measured"))
 
 
