@@ -28,6 +28,14 @@ from misstep.reports._first_error_files import (
     processbench_files,
     read_first_error_results,
 )
+from misstep.reports._forge_charts import step_counts_chart
+from misstep.reports._forge_page import forge_report_page
+from misstep.reports._forge_report import MAX_EXAMPLES as FORGE_REPORT_EXAMPLES
+from misstep.reports._forge_report import (
+    ForgeReport,
+    forge_report_markdown,
+    read_forge_report,
+)
 from misstep.reports._frames import runs_frame, samples_frame
 from misstep.reports._imports import ImportedLog, import_files
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
@@ -76,6 +84,7 @@ from misstep.reports._threshold_curve import (
 from misstep.reports._written import csv_text, dollars, file_name, json_lines, json_text
 
 __all__ = [
+    "FORGE_REPORT_EXAMPLES",
     "RESAMPLES",
     "STUDY_FOLDER",
     "Accuracy",
@@ -89,6 +98,7 @@ __all__ = [
     "Figures",
     "Finding",
     "FirstErrorResults",
+    "ForgeReport",
     "ImportedLog",
     "Judged",
     "JudgedSolutions",
@@ -132,6 +142,8 @@ __all__ = [
     "expected_oracle",
     "file_name",
     "findings",
+    "forge_report_markdown",
+    "forge_report_page",
     "groupings",
     "import_files",
     "json_file",
@@ -146,6 +158,7 @@ __all__ = [
     "planned_runs",
     "processbench_files",
     "read_first_error_results",
+    "read_forge_report",
     "read_log",
     "read_logs",
     "read_run",
@@ -163,6 +176,7 @@ __all__ = [
     "size_of",
     "smallest_difference",
     "smallest_f1_difference",
+    "step_counts_chart",
     "study_of",
     "study_runs",
     "threshold_charts",
