@@ -1,4 +1,4 @@
-"""Measure misstep against its targets, and print one table."""
+"""Measure misstep against its targets and print a table."""
 
 import argparse
 import importlib
@@ -14,18 +14,13 @@ from benchmarks._measurement import Measurement
 
 BENCHMARKS = (
     "imports",
-    "loading",
-    "generating",
+    "computing",
     "starting",
     "reporting",
     "forging",
-    "scoring",
-    "thresholds",
     "memory",
-    "voting",
-    "stepwise",
+    "critics",
     "searching",
-    "adaptive",
     "recovery",
     "serving",
     "settings",
@@ -34,30 +29,30 @@ BENCHMARKS = (
     "growing",
     "sharding",
 )
-SHORT = ("imports", "loading", "generating", "scoring", "thresholds", "stepwise", "throughput")
-"""What says something in a minute or two."""
+SHORT = ("imports", "computing", "critics", "throughput")
+"""The benchmarks that give a result in a minute or two."""
 
 WIDTH = 140
-"""Of the table where it does not go to a terminal."""
+"""The width of the table if the output is not a terminal."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmarks; 1 if one of them crashed, whatever the others measured."""
+    """Run the benchmarks; return 1 if one of them crashed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", choices=BENCHMARKS, help="run this one alone")
-    parser.add_argument("--short", action="store_true", help="the quick ones, on few samples")
+    parser.add_argument("--only", choices=BENCHMARKS, help="run only this benchmark")
+    parser.add_argument("--short", action="store_true", help="run the fast ones on few samples")
     given = parser.parse_args(arguments)
     names = [given.only] if given.only else SHORT if given.short else BENCHMARKS
-    # Of the loaders' warnings on made-up rows there is nothing to learn here.
+    # The loaders warn about the made-up rows of benchmarks.
     logging.basicConfig(level=logging.ERROR)
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     measured: list[Measurement] = []
     crashed: list[str] = []
     for name in names:
-        # To stderr, so that the table alone can be kept.
+        # To stderr, so that stdout has only the table.
         print(f"measuring {name} …", file=sys.stderr)
         try:
-            # Imported in turn: one that cannot be imported must not stop the others.
+            # Imported one by one: a module that fails to import must not stop the others.
             module = importlib.import_module(f"benchmarks.{name}")
             short = getattr(module, "measure_short", module.measure)
             measured += short() if given.short else module.measure()

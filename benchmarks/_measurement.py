@@ -1,4 +1,4 @@
-"""What a benchmark gives back."""
+"""The result of a benchmark, and the time of the fastest run."""
 
 import time
 from collections.abc import Callable
@@ -9,24 +9,24 @@ TIMES = 3
 
 @dataclass(frozen=True)
 class Measurement:
-    """One figure, of which less is better."""
+    """One measured value; lower is better."""
 
     name: str
     value: float | None
-    """None where it was skipped; the note says why."""
+    """None if it was skipped; the note says why."""
     unit: str
     target: float | None
-    """None where the figure is told and not judged."""
+    """None if the value is only reported."""
     note: str = ""
 
     @property
     def ratio(self) -> float | None:
-        """The figure as a share of its target."""
+        """The value relative to its target."""
         return None if self.value is None or self.target is None else self.value / self.target
 
     @property
     def outcome(self) -> str:
-        """Whether the target is met."""
+        """Whether the value meets its target."""
         if self.value is None:
             return "skipped"
         if self.ratio is None:
@@ -35,7 +35,7 @@ class Measurement:
 
 
 def quickest(work: Callable[[], object]) -> float:
-    """The seconds of the quickest of some goes: what else the machine does only adds to them."""
+    """Return the seconds of the fastest of several runs: other load only adds to a run's time."""
     return min(_seconds(work) for _ in range(TIMES))
 
 

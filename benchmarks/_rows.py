@@ -1,4 +1,4 @@
-"""Rows to measure with: real ones where the offline mirror has them, else the embedded sample."""
+"""Rows for benchmarks: real ones if the offline mirror has them, else the bundled sample."""
 
 import json
 import tempfile
@@ -8,7 +8,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from random import Random
 
-from misstep.loaders import Row, load_rows, mirror
+from misstep.loaders import FirstErrorRow, load_rows, mirror
 
 FULL = 3400
 """The size of ProcessBench."""
@@ -17,7 +17,7 @@ SUBSETS = ("gsm8k", "math")
 
 @contextmanager
 def rows_file(count: int) -> Iterator[Path]:
-    """A temporary JSON Lines file of that many first-error rows, repeated under new ids."""
+    """Yield a temporary JSON Lines file of `count` first-error rows, repeated under new ids."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.jsonl"
         with path.open("w", encoding="utf-8") as stream:
@@ -27,25 +27,11 @@ def rows_file(count: int) -> Iterator[Path]:
         yield path
 
 
-def _rows() -> list[Row]:
+def _rows() -> list[FirstErrorRow]:
     files = [mirror() / "processbench" / f"{subset}.json" for subset in SUBSETS]
     if all(file.is_file() for file in files):
         rows = [row for subset in SUBSETS for row in load_rows("processbench", subset)]
     else:
         rows = load_rows("sample")
-    # Files begin with all their rows that have an error; a part of them should have both kinds.
+    # The files begin with the rows that have an error. A part of the rows should have both kinds.
     return Random(0).sample(rows, len(rows))
-
-
-def critique_of(index: int) -> str:
-    r"""A critique of about 1.5 kB that ends in a box.
-
-    It has a brace every 36 characters or so, as the solutions of ProcessBench's math subset have:
-    reading a verdict takes time by the brace.
-    """
-    checks = (
-        f"Paragraph {i}: $\\frac{{{i}}}{{2}} x = {i + 3}$ holds, since both sides agree, and so do "
-        "the units and the signs of all terms; it follows from what is given."
-        for i in range(10)
-    )
-    return "\n".join([*checks, rf"The first error is in paragraph $\boxed{{{index}}}$."])

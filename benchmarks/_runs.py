@@ -1,6 +1,5 @@
-"""Running tasks through Inspect, quietly and without leaving logs behind."""
+"""Run tasks through Inspect, without a display and without keeping logs."""
 
-import inspect
 import subprocess
 import sys
 import tempfile
@@ -10,72 +9,49 @@ from datetime import datetime
 from pathlib import Path
 
 from inspect_ai import Task
-from inspect_ai import eval as evaluate
 from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
-from inspect_ai.model import Model, get_model
+from inspect_ai.model import Model
 
-from misstep.evals.processbench import processbench
+from tests.support.runs import local_model as support_model
+from tests.support.runs import succeed
 
 CONNECTIONS = 64
 ROOT = Path(__file__).parents[1]
 
 
 def run(task: Task, model: Model) -> None:
-    """Run a task to its end."""
+    """Run a task."""
     with tempfile.TemporaryDirectory() as folder:
         _run(task, model, folder)
 
 
 def seconds(task: Task, model: Model) -> float:
-    """Run a task; the time that its samples took."""
+    """Run a task; return the seconds from its first sample to its last."""
     with tempfile.TemporaryDirectory() as folder:
         return span(_run(task, model, folder).location)
 
 
 def span(log: str) -> float:
-    """The time from the first sample's start to the last one's end."""
+    """Return the seconds from the start of a log's first sample to the end of its last."""
     samples = read_eval_log_sample_summaries(log)
-    # ISO texts of one time zone: their order is that of the times.
+    # ISO times of one time zone sort as text.
     started = min(sample.started_at for sample in samples if sample.started_at)
     completed = max(sample.completed_at for sample in samples if sample.completed_at)
     return (datetime.fromisoformat(completed) - datetime.fromisoformat(started)).total_seconds()
 
 
 def _run(task: Task, model: Model, folder: str) -> EvalLog:
-    """The log of a run that succeeded; its samples are read from the folder when needed.
-
-    Raises:
-        RuntimeError: The run did not succeed.
-    """
-    [log] = evaluate(
-        task,
-        model=model,
-        log_dir=folder,
-        # Any other lays out a table of all figures at the end of a run, however short.
-        display="log",
-        log_level="error",
-        log_realtime=False,
-        max_connections=CONNECTIONS,
-    )
-    if log.status != "success":
-        raise RuntimeError(log.error.message if log.error else f"the run ended as {log.status}")
-    return log
-
-
-def lacking(*options: str) -> str:
-    """A note on the options that ProcessBench does not take; empty if it takes them all."""
-    missing = set(options) - set(inspect.signature(processbench).parameters)
-    return f"the task does not take {', '.join(sorted(missing))}" if missing else ""
+    return succeed(task, folder, model, log_level="error", max_connections=CONNECTIONS)
 
 
 def local_model(url: str, provider: str = "lean") -> Model:
-    """A model behind the local server."""
-    return get_model(f"{provider}/local/critic", base_url=url, api_key="x", memoize=False)
+    """Return a model behind the local server."""
+    return support_model(url, f"{provider}/local/critic")
 
 
 @contextmanager
 def server_process(*options: str) -> Iterator[str]:
-    """The local server in a process of its own, so that it takes no time from the run's."""
+    """Run the local server in its own process, apart from the measured run; yield its URL."""
     command = [sys.executable, "-m", "tests.support.openai_server", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None  # noqa: S101 (for the type checker)

@@ -1,6 +1,6 @@
 """The peak memory of a run of ProcessBench's size, beside that of a bare task on the same prompts.
 
-Each runs in a process of its own: `python -m benchmarks.memory processbench`.
+Each runs in its own process: `python -m benchmarks.memory processbench`.
 """
 
 import sys
@@ -11,16 +11,17 @@ from inspect_ai.model import Model, ModelOutput, ModelUsage, get_model
 
 from benchmarks._measurement import Measurement
 from benchmarks._programs import program
-from benchmarks._rows import FULL, critique_of, rows_file
+from benchmarks._rows import FULL, rows_file
 from benchmarks._runs import run
 from benchmarks.bare_task import bare
 from misstep.evals.processbench import processbench
+from tests.support.rows import critique_of
 
 TARGET = 1.5
 
 
 def measure() -> Iterator[Measurement]:
-    """The peak memory of a run as a multiple of Inspect's own."""
+    """Yield the peak memory of a run, relative to Inspect's own."""
     ours, bare = _megabytes("processbench"), _megabytes("bare")
     note = f"{ours:.0f} MB, Inspect alone {bare:.0f} MB, {FULL:,} samples"
     yield Measurement("peak memory of a run", ours / bare, "times", TARGET, note)
@@ -31,7 +32,7 @@ def _megabytes(task: str) -> float:
 
 
 def _model() -> Model:
-    # Without a usage, Inspect downloads a tokenizer to count.
+    # Without a usage, Inspect downloads a tokenizer to count tokens.
     usage = ModelUsage(input_tokens=700, output_tokens=400, total_tokens=1100)
     reply = critique_of(0)
 

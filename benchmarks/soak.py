@@ -15,20 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks._trials import Trial, Trials
-from tests.support.openai_server import Fault
+from tests.support.openai_server import PASSING_FAULTS, Fault
 
 PROVIDERS = ("openai-api", "lean")
-PASSING = (
-    Fault.RATE_LIMIT,
-    Fault.RETRY_AFTER,
-    Fault.SERVER_ERROR,
-    Fault.UNAVAILABLE,
-    Fault.CUT,
-    Fault.SLOW_BODY,
-    Fault.MALFORMED_JSON,
-    Fault.NO_CHOICES,
-)
-"""Faults of a moment: asked again, the server answers."""
 NO_ANSWER = (Fault.TRUNCATED, Fault.NULL_CONTENT, Fault.REFUSAL, Fault.CONTEXT_LENGTH)
 """Answers that hold no verdict, and would hold none the next time."""
 RATES = (0.01, 0.1, 0.3)
@@ -62,7 +51,7 @@ def _trials(short: bool) -> Iterator[Trial]:
     with tempfile.TemporaryDirectory() as folder:
         trials = Trials(folder, FEW, 1) if short else Trials(folder, None, KILLS)
         for provider, rate in product(PROVIDERS, RATES[1:2] if short else RATES):
-            for fault in PASSING:
+            for fault in PASSING_FAULTS:
                 yield trials.passing(provider, fault, rate)
             yield trials.too_few_choices(provider, rate)
             for fault in NO_ANSWER:

@@ -63,8 +63,13 @@ def analyze(source: str, min_steps: int, output: Path | None, as_json: bool) -> 
         return
     console = Console()
     console.print(_sources_table(analysis, min_steps))
-    console.print(_counts_table("split by", analysis.everything.structures))
-    console.print(_counts_table("left out", analysis.everything.left_out))
+    counted = {
+        "split by": analysis.everything.structures,
+        "left out": analysis.everything.left_out,
+    }
+    for heading, counts in counted.items():
+        if counts:
+            console.print(_counts_table(heading, counts))
     if output:
         print_lines(console, [output])
 

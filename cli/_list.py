@@ -2,6 +2,7 @@
 
 import click
 from rich.console import Console
+from rich.padding import Padding
 
 from misstep.cli._options import json_option
 from misstep.cli._output import new_table, print_json
@@ -30,7 +31,7 @@ def list_evals(as_json: bool) -> None:
     table = new_table("eval", "samples", "tokens")
     for name, description, size in sizes:
         table.add_row(f"[bold]{name}[/bold]", f"{size.samples:,}", _tokens(size.tokens))
-        table.add_row(f"  {description}")
+        table.add_row(Padding(description, (0, 0, 0, 2)))
     console = Console()
     console.print(table, highlight=False)
     console.print("\nRun one: inspect eval misstep/<eval> --model <model>", highlight=False)

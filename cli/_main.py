@@ -44,7 +44,9 @@ class _Commands(click.Group):
         return command
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(version("misstep"), prog_name="misstep")
 def cli() -> None:
     """Process-level evaluations on Inspect AI: where does the reasoning first go wrong?

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from misstep.cli._options import output_file_option, reading_option
-from misstep.reports import By, recovery_chart, recovery_rates, save_chart
+from misstep.reports import RecoveryGrouping, recovery_chart, recovery_rates, save_chart
 
 
 @click.group("plot")
@@ -20,15 +20,13 @@ def plot() -> None:
     "--by",
     type=click.Choice(["task", "position", "steps"]),
     default="task",
-    show_default=True,
     help="Draw a group of bars for each task, position of the mistake, or number of steps.",
 )
 @reading_option("strict", "lenient")
-def plot_recovery(logs: tuple[str, ...], output: Path, by: By, reading: str) -> None:
+def plot_recovery(logs: tuple[str, ...], output: Path, by: RecoveryGrouping, reading: str) -> None:
     """Draw how often models are right in the three variations of error-recovery LOGs.
 
     Bars have 95% intervals (Wilson's). Each log has its own row.
     """
-    lenient = reading == "lenient"
-    save_chart(recovery_chart(recovery_rates(logs, by, lenient), by, lenient), output)
+    save_chart(recovery_chart(recovery_rates(logs, by, reading), by, reading), output)
     click.echo(str(output))

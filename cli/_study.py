@@ -14,14 +14,14 @@ from misstep.cli._options import (
 )
 from misstep.cli._output import write_output
 from misstep.registry import task_arguments
-from misstep.reports import STUDY_FOLDER, chart_library, csv_text, study_of, study_runs
+from misstep.reports import STUDY_FOLDER, build_study, chart_library, csv_text, study_runs
 
 _PAGE = "study.md"
 
 
 @click.command()
 @click.option("--model", "models", multiple=True, help="A model to study. Repeatable.")
-@click.option("--critic", default="critique", show_default=True, help="How models are asked.")
+@click.option("--critic", default="critique", help="How models are asked.")
 @task_args_option
 @embedded_option(100, "the set")
 @log_dir_option("logs/study")
@@ -44,10 +44,10 @@ def study(
     chart_library()  # Fail before the runs if it is not installed.
     arguments = task_arguments(task_args)
     runs = list(study_runs(models, critic, arguments, embedded, log_dir))
-    result = study_of(runs, _command(models, critic, task_args, embedded, output))
+    result = build_study(runs, _command(models, critic, task_args, embedded, output))
     folder = output / STUDY_FOLDER
-    contents = {output / path: picture for path, picture in result.pictures.items()}
-    contents[folder / "figures.csv"] = csv_text(result.figures).encode()
+    contents = {output / path: chart for path, chart in result.charts.items()}
+    contents[folder / "figures.csv"] = csv_text(result.metrics).encode()
     contents[folder / "samples.csv"] = csv_text(result.samples).encode()
     contents[output / _PAGE] = result.page.encode()
     write_output(contents, "FOLDER")

@@ -41,7 +41,6 @@ from misstep.forge._messages import (
     review_text,
     system_text,
 )
-from misstep.forge._offline import asking_about
 from misstep.registry import MisstepError, injection_prompts
 from misstep.verdicts import NO_ERROR
 
@@ -279,8 +278,7 @@ class _Injection:
         config = self.config.generate_config(attempt, reply)
         policy = CachePolicy(expiry=None, scopes={"sample": str(self.state.sample_id)})
         try:
-            with asking_about(str(self.state.sample_id)):
-                output = await model.generate(messages, config=config, cache=policy)
+            output = await model.generate(messages, config=config, cache=policy)
         except (LimitExceededError, MisstepError):
             raise
         except Exception as problem:

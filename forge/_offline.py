@@ -6,8 +6,6 @@ error and the answer are computed from the error.
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, islice
@@ -168,19 +166,6 @@ def sample_examples(seed: int = 0, wrong: int = 48, untouched: int = 16) -> list
     ]
 
 
-_sample_id: ContextVar[str] = ContextVar("sample_id", default="")
-
-
-@contextmanager
-def asking_about(sample_id: str) -> Iterator[None]:
-    """Set the sample of the calls inside the `with` block. Other providers do not use it."""
-    before = _sample_id.set(sample_id)
-    try:
-        yield
-    finally:
-        _sample_id.reset(before)
-
-
 class OfflineAPI(Provider):
     """Rules in place of a model. They know only solutions of the source `offline`."""
 
@@ -190,10 +175,10 @@ class OfflineAPI(Provider):
         Raises:
             ModelError: The sample is not from the source `offline`.
         """
-        found = known_solution(_sample_id.get())
+        found = known_solution(request.sample_id or "")
         if found is None:
             raise ModelError(
-                f"The offline injector has no solution {_sample_id.get()!r}: it works with "
+                f"The offline injector has no solution {request.sample_id!r}: it works with "
                 f"--source {OFFLINE} only. For other sources choose a model: --model openai/gpt-4o"
             )
         reply = {

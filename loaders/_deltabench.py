@@ -109,12 +109,7 @@ def _section_texts(row: DeltaRow) -> list[str]:
 
 
 def _split(joined: str, count: int | None) -> list[str]:
-    """Split "section1: … section2: …" at its markers. They are in order, each begins a line.
-
-    Args:
-        joined: The text.
-        count: The number of sections, if it is known.
-    """
+    """Split "section1: … section2: …" at its markers. They are in order, each begins a line."""
     starts: list[tuple[int, int]] = []
     place = 0
     while count is None or len(starts) < count:

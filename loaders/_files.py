@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import fsspec
 
-from misstep.registry import DataError, from_start
+from misstep.registry import DataError, user_path
 
 FORMATS = (".json", ".jsonl", ".csv", ".parquet")
 
@@ -55,7 +55,7 @@ def read_rows(address: str) -> Iterator[RawRow]:
             f"{address}: unknown file format {file_format(address) or '(no extension)'!r}. "
             f"Allowed extensions: {', '.join(FORMATS)}, each also with .gz."
         )
-    target = address if "://" in address else str(from_start(address))
+    target = address if "://" in address else str(user_path(address))
     try:
         with fsspec.open(target, "rb", compression="infer") as stream:
             yield from _rows(stream, address)

@@ -12,7 +12,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from misstep.loaders._files import RawRow, file_format, parse_rows, read_rows, write_files
+from misstep.loaders._files import (
+    FORMATS,
+    RawRow,
+    file_format,
+    parse_rows,
+    read_rows,
+    write_files,
+)
 from misstep.loaders._rows import registered_kinds, wrong_kind_message
 from misstep.registry import (
     Corpus,
@@ -22,7 +29,6 @@ from misstep.registry import (
     SourceFile,
     UnknownNameError,
     corpora,
-    find_corpus,
     find_source,
     sources,
 )
@@ -80,19 +86,24 @@ def source_files(
     elif file_format(source):
         yield RowFile(source, read_rows(source))
     else:
-        known = (name for name, kind in registered_kinds().items() if kind in needed)
-        raise UnknownNameError("source (nor is it a file)", source, [*known, *more])
+        raise _unknown(source, needed, more)
 
 
 def check_kind(source: str, needed: Sequence[RowKind], more: Sequence[str] = ()) -> None:
-    """Refuse a registered source that holds rows of another kind.
-
-    Raises:
-        DataError: With both kinds, and the sources that have rows of the needed kind.
-    """
+    """Raise DataError for a registered source that holds rows of another kind."""
     kind = registered_kinds().get(source)
     if kind is not None and kind not in needed:
-        raise DataError(wrong_kind_message(f"The source {source!r}", kind, needed, more))
+        message = wrong_kind_message(f"The source {source!r}", kind, needed, more)
+        for name, other in sources().items():
+            if other.kind in needed and source in {file.subset for file in other.files}:
+                message += f" For the subset of {name}: -T source={name} -T subset={source}"
+        raise DataError(message)
+
+
+def _unknown(source: str, needed: Sequence[RowKind], more: Sequence[str] = ()) -> UnknownNameError:
+    known = [name for name, kind in registered_kinds().items() if kind in needed]
+    files = f"Or name a file with the extension {', '.join(FORMATS)} or .gz of these."
+    return UnknownNameError("source", source, [*known, *more], files)
 
 
 def mirror() -> Path:
@@ -207,17 +218,9 @@ def _hub_file(source: Source, file: SourceFile) -> Path:
 
 
 def _download(address: str, target: Path, check: Callable[[bytes], None]) -> Path:
-    """Save a file from GitHub, complete and checked or not at all.
+    """Save a file from GitHub, complete and checked or not at all; raise OSError if that fails.
 
     A download that breaks off leaves `<target>.part`; the next call requests the rest.
-
-    Args:
-        address: Repository, commit and path.
-        target: Where to save it.
-        check: Raises DataError if the content is wrong.
-
-    Raises:
-        OSError: The file is not available or cannot be written.
     """
     import httpx
 
@@ -270,10 +273,12 @@ def corpus_rows(source: str) -> Iterator[RawRow]:
         UnknownNameError: An unknown corpus.
     """
     check_kind(source, ("solution",))
-    if source not in corpora() and file_format(source):
-        yield from read_rows(source)
-        return
-    corpus = find_corpus(source)
+    if source not in corpora():
+        if file_format(source):
+            yield from read_rows(source)
+            return
+        raise _unknown(source, ("solution",))
+    corpus = corpora()[source]
     paths = _mirrored_corpus(source, corpus)
     rows = (row for path in paths for _, row in read_rows(str(path)))
     count = 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from misstep.registry import ModelError, did_you_mean, from_start
+from misstep.registry import ModelError, did_you_mean, user_path
 
 _MAGIC = b"GGUF"
 _GIB = 1024**3
@@ -40,7 +40,7 @@ def find_weights(name: str) -> Path:
         ModelError: The model is unknown, or its file is missing or invalid.
     """
     if name.endswith(".gguf") or "/" in name or os.sep in name:
-        return check_gguf(from_start(name))
+        return check_gguf(user_path(name))
     if name not in PACKAGED_WEIGHTS:
         raise ModelError(
             f"Unknown embedded model {name!r}.{did_you_mean(name, PACKAGED_WEIGHTS)} "
@@ -107,9 +107,5 @@ def _available_memory() -> int | None:
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvail"))
-    except (OSError, StopIteration):
-        pass
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
+    except (OSError, StopIteration):  # only Linux has the file
         return None

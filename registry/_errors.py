@@ -1,4 +1,4 @@
-"""A user's mistake: one message that names the value, what is allowed, and the cure."""
+"""Errors that users can fix. The message names the value, the allowed values and the cure."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -9,9 +9,9 @@ from misstep._inspect_private import PrerequisiteError
 
 
 class MisstepError(PrerequisiteError):
-    """Something the user can put right. Inspect prints these without a traceback.
+    """An error that the user can fix. Inspect prints its message without a traceback.
 
-    The message may quote data, so it is kept plain here and escaped where Inspect prints it.
+    The message may quote data. It is escaped only for Inspect's console.
     """
 
     def __init__(self, message: str) -> None:
@@ -23,27 +23,35 @@ class MisstepError(PrerequisiteError):
 
 
 class RegistryError(MisstepError):
-    """A registry file that cannot be read as what it should be."""
+    """A registry file is missing or malformed."""
 
 
 class DataError(MisstepError):
-    """Rows that are missing, changed or malformed."""
+    """Rows or files are missing, changed or malformed."""
 
 
 class ModelError(MisstepError):
-    """A model that cannot be used, or cannot do what is asked of it."""
+    """A model cannot be used, or cannot do what the task needs."""
 
 
 class UnknownNameError(MisstepError):
-    """A name that is not registered."""
+    """A name is not registered."""
 
-    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
-        allowed = sorted(known)
-        super().__init__(f"Unknown {kind} {str(name)!r}.{did_you_mean(str(name), allowed)}")
+    def __init__(self, kind: str, name: object, known: Iterable[str], more: str = "") -> None:
+        """Make the message.
+
+        Args:
+            kind: What the name should be the name of.
+            name: The unknown name.
+            known: The allowed names.
+            more: A further sentence, e.g. what is allowed besides names.
+        """
+        close = did_you_mean(str(name), sorted(known))
+        super().__init__(f"Unknown {kind} {str(name)!r}.{close}{more and f' {more}'}")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A sentence with the close match, if any, and all that is allowed."""
+    """Return a sentence with the closest match, if there is one, and all allowed values."""
     allowed = list(known)
     close = get_close_matches(name, allowed, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
@@ -51,5 +59,5 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """Without control characters, so that quoted data cannot drive a terminal."""
+    """Return a text with its control characters escaped, so that data cannot control a terminal."""
     return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)

@@ -113,5 +113,4 @@ class Corpus(Fact):
     """Patterns of file names in the offline mirror."""
 
 
-corpora = FactFile("corpora.yaml", Corpus, "source (nor is it a file)")
-find_corpus = corpora.find
+corpora = FactFile("corpora.yaml", Corpus, "corpus")

@@ -11,7 +11,7 @@ from pydantic import Field
 from misstep.registry._errors import RegistryError, did_you_mean
 from misstep.registry._facts import Fact, FactFile, find_fact
 
-CHARACTERS_A_TOKEN = 3
+CHARACTERS_PER_TOKEN = 3
 """A cautious estimate: English prose has four characters a token, formulas and code fewer."""
 
 

@@ -1,24 +1,38 @@
-"""From results to tables, plots and comparisons."""
+"""From logs to tables, charts, tests and pages."""
 
 from misstep.reports._best_of_n import (
-    Accuracy,
+    BestOfNAccuracy,
     Draws,
-    JudgedSolutions,
+    JudgedProblem,
     best_of_n,
     best_of_n_chart,
     best_of_n_records,
-    differing,
+    best_of_n_tables,
+    expected_best,
+    expected_majority,
+    expected_oracle,
     judge_solutions,
+    label_conflicts,
 )
 from misstep.reports._breakdowns import (
     accuracy_by,
+    budget,
+    calibration,
     confusion,
     findings,
     groupings,
     votes_curve,
 )
-from misstep.reports._charts import chart_library, drawn, save_chart
-from misstep.reports._compare import Comparison, Contrast, compare
+from misstep.reports._charts import chart_bytes, chart_library, save_chart
+from misstep.reports._comparison import Comparison, Contrast, compare
+from misstep.reports._comparison_text import (
+    comparison_json,
+    comparison_markdown,
+    comparison_method,
+    contrast_tables,
+    differing_table,
+    run_lines,
+)
 from misstep.reports._estimate import RunEstimate, estimate
 from misstep.reports._eval_estimate import comparable_runs, estimate_eval, estimate_notes
 from misstep.reports._first_error_files import (
@@ -38,101 +52,140 @@ from misstep.reports._forge_report import (
 )
 from misstep.reports._frames import runs_frame, samples_frame
 from misstep.reports._imports import ImportedLog, import_files
-from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
-from misstep.reports._logs import read_log
-from misstep.reports._page import report_page
+from misstep.reports._leaderboard import (
+    Benchmark,
+    benchmarks,
+    leaderboard,
+    leaderboard_metrics,
+    metric_name,
+)
+from misstep.reports._page import VIEWER, report_page
 from misstep.reports._paired import RESAMPLES
 from misstep.reports._power import (
+    ALPHA,
+    POWER,
     Aim,
+    SampleGroup,
+    groups_of_dataset,
+    groups_of_runs,
+    needed_samples,
     paired_power,
     paired_samples,
+    power_method,
+    power_table,
     smallest_difference,
     smallest_f1_difference,
+    smallest_gains,
     unpaired_power,
     unpaired_samples,
 )
-from misstep.reports._recovery import By, Rate, recovery_chart, recovery_rates
-from misstep.reports._reference import (
-    ReferenceRun,
-    planned_runs,
-    reference_page,
-    run_reference,
+from misstep.reports._recovery import (
+    RecoveryGrouping,
+    RecoveryRate,
+    recovery_chart,
+    recovery_frame,
+    recovery_rates,
 )
+from misstep.reports._reference import ReferenceRun, planned_runs, reference_page, run_reference
 from misstep.reports._report import Report, build_report
-from misstep.reports._reward_logs import reward_rows
-from misstep.reports._rewards import budget, calibration, recovery_frame
-from misstep.reports._runs import Logs, Run, Skipped, read_logs, read_run
-from misstep.reports._samples import Finding, Judged, judged_samples
+from misstep.reports._runs import Logs, Run, SkippedLog, read_log, read_logs, read_run
+from misstep.reports._samples import Finding, SampleRecord, ScoreRecord
 from misstep.reports._search_files import SearchResults, read_search_results
-from misstep.reports._study_page import FOLDER as STUDY_FOLDER
-from misstep.reports._study_page import Judgements, Study, study_of
+from misstep.reports._study import JudgedSample, judged_samples
+from misstep.reports._study_page import STUDY_FOLDER, CriticRun, Study, build_study
 from misstep.reports._study_runs import study_runs
-from misstep.reports._subsets import expected_best, expected_majority, expected_oracle
 from misstep.reports._tasks import eval_sizes, load_task, size_of
-from misstep.reports._threshold_charts import (
-    calibration_records,
-    threshold_charts,
-    threshold_records,
+from misstep.reports._text import (
+    TextTable,
+    csv_text,
+    dollars,
+    file_name,
+    json_lines,
+    json_text,
+    markdown_table,
+    one_line,
+    percent,
+    to_json,
+    with_interval,
 )
-from misstep.reports._threshold_curve import (
-    Bin,
-    Figures,
+from misstep.reports._thresholds import (
+    RewardBin,
     RewardRow,
     ThresholdCurve,
+    ThresholdMetrics,
+    TunedThreshold,
     calibration_error,
+    calibration_records,
+    reward_rows,
+    threshold_charts,
+    threshold_records,
+    tune_threshold,
 )
-from misstep.reports._written import csv_text, dollars, file_name, json_lines, json_text
 
 __all__ = [
+    "ALPHA",
     "FORGE_REPORT_EXAMPLES",
+    "POWER",
     "RESAMPLES",
     "STUDY_FOLDER",
-    "Accuracy",
+    "VIEWER",
     "Aim",
     "Benchmark",
-    "Bin",
-    "By",
+    "BestOfNAccuracy",
     "Comparison",
     "Contrast",
+    "CriticRun",
     "Draws",
-    "Figures",
     "Finding",
     "FirstErrorResults",
     "ForgeReport",
     "ImportedLog",
-    "Judged",
-    "JudgedSolutions",
-    "Judgements",
+    "JudgedProblem",
+    "JudgedSample",
     "Logs",
-    "Rate",
+    "RecoveryGrouping",
+    "RecoveryRate",
     "ReferenceRun",
     "Report",
+    "RewardBin",
     "RewardRow",
     "Run",
     "RunEstimate",
+    "SampleGroup",
+    "SampleRecord",
+    "ScoreRecord",
     "SearchResults",
-    "Skipped",
+    "SkippedLog",
     "Study",
+    "TextTable",
     "ThresholdCurve",
+    "ThresholdMetrics",
+    "TunedThreshold",
     "accuracy_by",
     "benchmarks",
     "best_of_n",
     "best_of_n_chart",
     "best_of_n_records",
+    "best_of_n_tables",
     "budget",
     "build_report",
+    "build_study",
     "calibration",
     "calibration_error",
     "calibration_records",
+    "chart_bytes",
     "chart_library",
     "comparable_runs",
     "compare",
+    "comparison_json",
+    "comparison_markdown",
+    "comparison_method",
     "confusion",
+    "contrast_tables",
     "csv_text",
     "deltabench_files",
-    "differing",
+    "differing_table",
     "dollars",
-    "drawn",
     "estimate",
     "estimate_eval",
     "estimate_notes",
@@ -145,17 +198,28 @@ __all__ = [
     "forge_report_markdown",
     "forge_report_page",
     "groupings",
+    "groups_of_dataset",
+    "groups_of_runs",
     "import_files",
     "json_file",
     "json_lines",
     "json_text",
     "judge_solutions",
     "judged_samples",
+    "label_conflicts",
     "leaderboard",
+    "leaderboard_metrics",
     "load_task",
+    "markdown_table",
+    "metric_name",
+    "needed_samples",
+    "one_line",
     "paired_power",
     "paired_samples",
+    "percent",
     "planned_runs",
+    "power_method",
+    "power_table",
     "processbench_files",
     "read_first_error_results",
     "read_forge_report",
@@ -169,6 +233,7 @@ __all__ = [
     "reference_page",
     "report_page",
     "reward_rows",
+    "run_lines",
     "run_reference",
     "runs_frame",
     "samples_frame",
@@ -176,12 +241,15 @@ __all__ = [
     "size_of",
     "smallest_difference",
     "smallest_f1_difference",
+    "smallest_gains",
     "step_counts_chart",
-    "study_of",
     "study_runs",
     "threshold_charts",
     "threshold_records",
+    "to_json",
+    "tune_threshold",
     "unpaired_power",
     "unpaired_samples",
     "votes_curve",
+    "with_interval",
 ]

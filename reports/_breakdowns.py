@@ -1,21 +1,14 @@
-"""Where models fail: figures by what samples are like, and by how far a verdict is off."""
+"""Where models fail: metrics by group of samples, kinds of verdict, votes, rewards and budget."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import nan
 from typing import TYPE_CHECKING
 
-from misstep.reports._frames import (
-    Row,
-    finding,
-    frame,
-    labels_of,
-    predicted,
-    relative_position,
-)
+from misstep.reports._frames import FrameRow, dataframe, estimate_columns, run_labels
 from misstep.reports._runs import Run
-from misstep.reports._samples import ON_CORRECT, ON_ERRORS
-from misstep.reports._scored_samples import FACETS, Sample, Scored
+from misstep.reports._samples import FACETS, ON_CORRECT, ON_ERRORS, SampleRecord, ScoreRecord
+from misstep.reports._thresholds import RewardRow, ThresholdCurve, calibration_error
 from misstep.scorers import Estimate, f1_draws, from_draws, harmonic_mean, share
 from misstep.verdicts import NO_ERROR
 
@@ -24,12 +17,12 @@ if TYPE_CHECKING:
 
 FIFTHS = 5
 LENGTHS = (1, 3, 5, 7, 9, 12, 16, 24, 40)
-"""Where the groups of solutions by their number of steps begin."""
+"""The first length of each group of solutions by number of steps."""
 
-Grouping = Callable[[Sample], str | int | float | None]
+Group = str | int | float
 
 
-def _length(sample: Sample) -> str | None:
+def _length_range(sample: SampleRecord) -> str | None:
     if sample.n_steps is None:
         return None
     begin = max(start for start in LENGTHS if start <= max(1, sample.n_steps))
@@ -40,27 +33,27 @@ def _length(sample: Sample) -> str | None:
     return f"{begin}" if last == begin else f"{begin}–{last}"
 
 
-def _fifth(sample: Sample) -> str | None:
-    place = relative_position(sample)
-    if place is None:
+def _position_range(sample: SampleRecord) -> str | None:
+    position = sample.relative_position
+    if position is None:
         return None
-    begin = min(FIFTHS - 1, int(place * FIFTHS)) * 100 // FIFTHS
+    begin = min(FIFTHS - 1, int(position * FIFTHS)) * 100 // FIFTHS
     return f"{begin}–{begin + 100 // FIFTHS}%"
 
 
-GROUPINGS: dict[str, Grouping] = {
+GROUPINGS: dict[str, Callable[[SampleRecord], Group | None]] = {
     "error_position": lambda sample: sample.label if sample.has_error else None,
-    "relative_position": _fifth,
-    "length": _length,
+    "relative_position": _position_range,
+    "length": _length_range,
 }
-"""By what samples can be grouped, beside the names of FACETS."""
+"""Computed groupings of samples, besides FACETS."""
 
-_ERRORS_ALONE = ("error_position", "relative_position", "error_type", "outcome", "position")
-"""Groupings that samples without an error have no part in."""
+_FOR_ERRORS_ONLY = ("error_position", "relative_position", "error_type", "outcome", "position")
+"""Groupings that leave out samples without an error."""
 
 
 def groupings(runs: Sequence[Run], most: int = 40) -> list[str]:
-    """The groupings that tell samples of these runs apart, without those that say the same."""
+    """The groupings with 2 to `most` groups. Of groupings that agree, only the first is kept."""
     found: dict[str, str] = {}
     samples = {sample.id: sample for run in runs for sample in run.scored}
     for name in (*GROUPINGS, *FACETS):
@@ -71,128 +64,114 @@ def groupings(runs: Sequence[Run], most: int = 40) -> list[str]:
     return list(found.values())
 
 
-def _group(sample: Sample, by: str) -> str | int | float | None:
-    if by in _ERRORS_ALONE and not sample.has_error:
+def _group(sample: SampleRecord, by: str) -> Group | None:
+    if by in _FOR_ERRORS_ONLY and not sample.has_error:
         return None
     return GROUPINGS[by](sample) if by in GROUPINGS else sample.facets.get(by)
 
 
 def accuracy_by(runs: Sequence[Run], by: str, reading: str = "strict") -> "pandas.DataFrame":
-    """The figures of each run by groups of samples, with 95% intervals.
+    """The metrics of each run by group of samples, with 95% intervals.
 
-    Of first errors: error accuracy, correct accuracy and F1; of all else, the mean of the hits.
+    First-error runs have error accuracy, correct accuracy and F1. Other runs have the mean hit.
 
     Args:
         runs: Runs of one benchmark.
         by: `error_position`, `relative_position` (fifths of the solution), `length` (steps), or
-            the name of a facet, such as subset or generator.
-        reading: Which of the scores.
+            a facet such as `subset` or `generator`.
+        reading: The reading of the scores.
     """
-    labels = labels_of(runs)
-    return frame(row for run in runs for row in _by_group(run, labels[run.id], by, reading))
+    labels = run_labels(runs)
+    return dataframe(row for run in runs for row in _group_rows(run, labels[run.id], by, reading))
 
 
-def _by_group(run: Run, label: str, by: str, reading: str) -> Iterator[Row]:
-    groups: dict[str | int | float, list[tuple[Sample, Scored]]] = {}
-    for sample, score in pairs_of(run, reading):
+def _group_rows(run: Run, label: str, by: str, reading: str) -> Iterator[FrameRow]:
+    groups: dict[Group, list[tuple[SampleRecord, ScoreRecord]]] = {}
+    for sample, score in run.scored_pairs(reading):
         group = _group(sample, by)
         if group is not None:
             groups.setdefault(group, []).append((sample, score))
-    for group, members in sorted(groups.items(), key=lambda item: _order(item[0])):
-        row: Row = {"run": label, by: group, "samples": len(members)}
-        for name, estimate in _figures(run.kind, members):
-            row[name] = estimate.value
-            row[f"{name}_lower"], row[f"{name}_upper"] = estimate.lower, estimate.upper
-        yield row
+    for group, members in sorted(groups.items(), key=lambda item: _group_order(item[0])):
+        yield {"run": label, by: group, "samples": len(members), **_metrics(run.kind, members)}
 
 
-def _order(group: str | int | float) -> tuple[float, str]:
-    """Numbers by their size, ranges by their beginning, and words by their letters."""
+def _group_order(group: Group) -> tuple[float, str]:
+    """Sort numbers by size, ranges by their start, and words alphabetically."""
     if isinstance(group, int | float):
         return float(group), ""
     begin = group.partition("–")[0].rstrip("+")
     return (float(begin), "") if begin.isdecimal() else (nan, group)
 
 
-def pairs_of(run: Run, reading: str) -> Iterator[tuple[Sample, Scored]]:
-    """The samples that have a score by that reading, with it."""
-    scorer = run.scorer(reading)
-    for sample in run.scored:
-        if scorer in sample.scores:
-            yield sample, sample.scores[scorer]
-
-
-def _figures(kind: str, members: Sequence[tuple[Sample, Scored]]) -> Iterator[tuple[str, Estimate]]:
+def _metrics(kind: str, members: Sequence[tuple[SampleRecord, ScoreRecord]]) -> FrameRow:
     if kind != "first_error":
-        yield "accuracy", share([score.hit for _, score in members])
-        return
+        return estimate_columns("accuracy", share([score.hit for _, score in members]))
     errors = [score.hit for sample, score in members if sample.has_error]
     corrects = [score.hit for sample, score in members if not sample.has_error]
     error, correct = share(errors), share(corrects)
-    yield "error_accuracy", error
-    yield "correct_accuracy", correct
-    f1 = harmonic_mean(error.value, correct.value)
-    yield (
-        "f1_score",
-        from_draws(f1, f1_draws(errors, corrects))
-        if errors and corrects
-        else (Estimate(nan, nan, nan)),
-    )
+    f1 = Estimate(nan, nan, nan)
+    if errors and corrects:
+        f1 = from_draws(harmonic_mean(error.value, correct.value), f1_draws(errors, corrects))
+    return {
+        **estimate_columns("error_accuracy", error),
+        **estimate_columns("correct_accuracy", correct),
+        **estimate_columns("f1_score", f1),
+    }
 
 
 def findings(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
-    """Of samples with an error and of those without one, the share of each finding."""
-    labels = labels_of(runs)
-    rows: list[Row] = []
+    """The share of each finding, for samples with an error and for samples without one."""
+    labels = run_labels(runs)
+    rows: list[FrameRow] = []
     for run in runs:
-        pairs = list(pairs_of(run, reading))
+        pairs = list(run.scored_pairs(reading))
         for has_error, names in ((True, ON_ERRORS), (False, ON_CORRECT)):
-            found = Counter(finding(*pair) for pair in pairs if pair[0].has_error == has_error)
-            total = found.total()
+            counts = Counter(s.finding(score) for s, score in pairs if s.has_error == has_error)
+            total = counts.total()
             rows += [
                 {
                     "run": labels[run.id],
                     "solutions": "with an error" if has_error else "without an error",
                     "finding": name,
-                    "samples": found[name],
-                    "share": found[name] / total,
+                    "samples": counts[name],
+                    "share": counts[name] / total,
                 }
                 for name in names
                 if total
             ]
-    return frame(rows)
+    return dataframe(rows)
 
 
 def confusion(runs: Sequence[Run], reading: str = "strict", most: int = 20) -> "pandas.DataFrame":
-    """How often each position was predicted where each was labelled.
+    """How often each position was predicted for each labelled position.
 
     Args:
-        runs: Runs of first errors.
-        reading: Which of the scores.
+        runs: First-error runs.
+        reading: The reading of the scores.
         most: Positions from here on are counted together.
     """
-    labels = labels_of(runs)
-    rows: list[Row] = []
+    labels = run_labels(runs)
+    rows: list[FrameRow] = []
     for run in runs:
         cells = Counter(
-            (_place(sample.label, most), _place(predicted(score), most))
-            for sample, score in pairs_of(run, reading)
+            (_position_name(sample.label, most), _position_name(score.predicted, most))
+            for sample, score in run.scored_pairs(reading)
         )
-        whole = Counter(label for label, _ in cells.elements())
+        totals = Counter(label for label, _ in cells.elements())
         rows += [
             {
                 "run": labels[run.id],
                 "labelled": label,
                 "predicted": index,
                 "samples": count,
-                "share": count / whole[label],
+                "share": count / totals[label],
             }
             for (label, index), count in sorted(cells.items(), key=str)
         ]
-    return frame(rows)
+    return dataframe(rows)
 
 
-def _place(index: int | None, most: int) -> str:
+def _position_name(index: int | None, most: int) -> str:
     if index is None:
         return "unread"
     if index <= NO_ERROR:
@@ -202,15 +181,71 @@ def _place(index: int | None, most: int) -> str:
 
 def votes_curve(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
     """F1 and the accuracies at 1, 2, 4 votes and so on, from the same votes."""
-    labels = labels_of(runs)
-    rows: list[Row] = []
+    labels = run_labels(runs)
+    rows: list[FrameRow] = []
     for run in runs:
-        voted = [(sample, score) for sample, score in pairs_of(run, reading) if score.hits_at]
+        voted = [(sample, score) for sample, score in run.scored_pairs(reading) if score.hits_at]
         for k in sorted({k for _, score in voted for k in score.hits_at}):
-            at_k = [(s, Scored(score.hits_at[k])) for s, score in voted if k in score.hits_at]
-            row: Row = {"run": labels[run.id], "votes": k, "samples": len(at_k)}
-            for name, estimate in _figures(run.kind, at_k):
-                row[name] = estimate.value
-                row[f"{name}_lower"], row[f"{name}_upper"] = estimate.lower, estimate.upper
-            rows.append(row)
-    return frame(rows)
+            at_k = [(s, ScoreRecord(score.hits_at[k])) for s, score in voted if k in score.hits_at]
+            row = {"run": labels[run.id], "votes": k, "samples": len(at_k)}
+            rows.append(row | _metrics(run.kind, at_k))
+    return dataframe(rows)
+
+
+def calibration(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
+    """The share of right steps by size of their reward. Runs without rewards have no rows.
+
+    Steps after the first error have no label and are left out. `calibration_error` is the expected
+    calibration error (ECE). `brier` is the mean squared distance of rewards from the labels.
+    """
+    labels = run_labels(runs)
+    rows: list[FrameRow] = []
+    for run in runs:
+        curve = ThresholdCurve(
+            RewardRow(
+                sample.id,
+                sample.facets.get("subset", ""),
+                NO_ERROR if sample.label is None else sample.label,
+                score.rewards,
+            )
+            for sample, score in run.scored_pairs(reading)
+        )
+        right, wrong = curve.steps
+        squares = float(((1 - right) ** 2).sum() + (wrong**2).sum())
+        bins = curve.calibration()
+        for one in bins:
+            if one.steps:
+                hits = round(one.right * one.steps)
+                estimate = share([1.0] * hits + [0.0] * (one.steps - hits))
+                rows.append(
+                    {
+                        "run": labels[run.id],
+                        "bin": one.lower,
+                        "steps": one.steps,
+                        "reward": one.mean_reward,
+                        **estimate_columns("right", estimate),
+                        "calibration_error": calibration_error(bins),
+                        "brier": squares / (len(right) + len(wrong)),
+                    }
+                )
+    return dataframe(rows)
+
+
+def budget(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
+    """Accuracy, and what a sample used on average: tokens, seconds, and calls if known."""
+    labels = run_labels(runs)
+    rows: list[FrameRow] = []
+    for run in runs:
+        scores = [score for _, score in run.scored_pairs(reading)]
+        calls = [score.budget["calls"] for score in scores if "calls" in score.budget]
+        n = len(run.scored)
+        rows.append(
+            {
+                "run": labels[run.id],
+                **estimate_columns("accuracy", share([score.hit for score in scores])),
+                "tokens_a_sample": sum(s.input_tokens + s.output_tokens for s in run.scored) / n,
+                "calls_a_sample": sum(calls) / len(calls) if calls else nan,
+                "seconds_a_sample": sum(s.seconds or 0.0 for s in run.scored) / n,
+            }
+        )
+    return dataframe(rows)

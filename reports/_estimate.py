@@ -1,34 +1,43 @@
-"""What a run will take, before it is made."""
+"""What a run will use, before it starts: samples, calls, tokens and price."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+import hashlib
+import os
+import tempfile
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean
 from typing import TypeVar
 
 from inspect_ai import Task
+from inspect_ai.model import ChatMessage, get_model
 
-from misstep.registry import Price, Size
+from misstep.registry import CHARACTERS_PER_TOKEN, Price, Size, service_model
+from misstep.reports._dry_run import DryRun, dry_run
 from misstep.reports._runs import Run
-from misstep.reports._tokens import TokenCounter, token_counter
-from misstep.reports._walk import Walk, walk
 
 T = TypeVar("T")
 
 COMPLETION = 500
-"""Tokens of a completion where nothing is known: what the registry counts a critique with."""
+"""The default tokens of a completion: the registry's estimate of a critique."""
+_ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
+"""Where tiktoken downloads an encoding; the name of its cache file derives from it."""
+_TOKENS_PER_MESSAGE, _TOKENS_PER_REPLY = 4, 3
+"""Tokens around each message and before the reply, from OpenAI's cookbook ("How to count tokens
+with tiktoken"), for all chat models since 2023. A role is one more token."""
 
 
 @dataclass(frozen=True)
 class RunEstimate:
-    """What a run will take."""
+    """What a run will use."""
 
     task: str
     model: str
     samples: int
     calls: int | None
-    """None where their number depends on the answers."""
+    """None if the number depends on the answers."""
     completions: int | None
     prompt_tokens: int
     prompt_rule: str
@@ -36,15 +45,15 @@ class RunEstimate:
     completion_tokens: int
     completion_rule: str
     price: float | None
-    """In dollars; None where no price is known."""
+    """In dollars; None if no price is known."""
     price_source: str | None
     failed: int
-    """Samples that could not be walked through."""
+    """Samples whose dry run failed."""
     failure: str | None
 
     @property
     def tokens(self) -> int:
-        """Prompt and completion together."""
+        """Prompt tokens and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
 
 
@@ -58,32 +67,32 @@ def estimate(
     roles: Sequence[str] = (),
     size: Size | None = None,
 ) -> RunEstimate:
-    """RunEstimate what a run of a task takes.
+    """Estimate what a run of a task will use.
 
     Args:
         task: The task.
-        model: The model's name in Inspect.
-        completion: Tokens that a completion has; COMPLETION where it is not given.
-        runs: Earlier runs of the task in the same way, whose completions are taken instead.
-        price: Of the model, and where it is from.
-        limit: Only so many samples.
-        roles: The roles of other models that the task asks, which are counted as the model itself.
-        size: What the registry says of the task at its default settings. It is taken where calls
-            depend on what another model says, as in a search.
+        model: The name of the model in Inspect.
+        completion: The tokens of a completion; COMPLETION if None.
+        runs: Earlier runs of the task with the same settings. The length of their completions is
+            used if `completion` is None.
+        price: The price of the model, and its source.
+        limit: Use only the first N samples.
+        roles: The roles of other models that the task calls. They are counted like the model.
+        size: The registry's size of the task at its default settings. It is used if the calls
+            depend on the answers of another model, as in a search.
     """
     counter = token_counter(model)
-
-    walked = _walked(task, completion or COMPLETION, limit, roles)
-    prompt_tokens = sum(_in_own_loop(_counted(counter, walked)))
-    completion_tokens, rule = _completions(walked, completion, runs)
+    walked = _run_in_thread(dry_run(task, completion or COMPLETION, limit, roles))
+    prompt_tokens = sum(_run_in_thread(_prompt_tokens(counter, walked)))
+    completion_tokens, rule = _completion_tokens(walked, completion, runs)
     prompt_rule, exact = counter.rule, counter.exact
-    searched = any(call.role for call in walked.calls)
-    if searched and size:
+    is_search = any(call.role for call in walked.calls)
+    if is_search and size:
         prompt_tokens, exact = round(walked.samples * size.prompt_tokens / size.samples), False
-        prompt_rule = "the registry's mean a sample: how a search goes depends on its answers"
+        prompt_rule = "the registry's mean per sample: the calls of a search depend on the answers"
         if not runs:
             completion_tokens = round(walked.samples * size.completion_tokens / size.samples)
-            rule = "the registry's mean a sample"
+            rule = "the registry's mean per sample"
     cost = None
     if price is not None:
         cost = (prompt_tokens * price[0].input + completion_tokens * price[0].output) / 1e6
@@ -91,8 +100,8 @@ def estimate(
         task=task.name,
         model=model,
         samples=walked.samples,
-        calls=None if searched else len(walked.calls),
-        completions=None if searched else sum(call.completions for call in walked.calls),
+        calls=None if is_search else len(walked.calls),
+        completions=None if is_search else walked.completions,
         prompt_tokens=prompt_tokens,
         prompt_rule=prompt_rule,
         prompt_exact=exact,
@@ -105,36 +114,93 @@ def estimate(
     )
 
 
-async def _counted(counter: TokenCounter, walked: Walk) -> list[int]:
+def usual_completion(task: Task, size: Size) -> int:
+    """The tokens of a completion, from the registry's size of a task at its default settings."""
+    walked = _run_in_thread(dry_run(task, COMPLETION, 3, ()))
+    if not walked.completions or any(call.role for call in walked.calls):
+        return COMPLETION
+    per_sample = size.completion_tokens / size.samples
+    return max(1, round(per_sample * walked.samples / walked.completions))
+
+
+async def _prompt_tokens(counter: "TokenCounter", walked: DryRun) -> list[int]:
     return [await counter.count(call.messages) for call in walked.calls]
 
 
-def _walked(task: Task, completion: int, limit: int | None, roles: Sequence[str]) -> Walk:
-    return _in_own_loop(walk(task, completion, limit, roles))
-
-
-def _in_own_loop(work: Coroutine[None, None, T]) -> T:
-    """In a thread of its own, where no event loop runs, whoever asks: notebooks have one."""
+def _run_in_thread(work: Coroutine[None, None, T]) -> T:
+    """Run a coroutine in a new thread: the caller may have an event loop, as notebooks do."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()
 
 
-def usual_completion(task: Task, size: Size) -> int:
-    """Tokens of a completion by the registry's figures for a task at its default settings."""
-    walked = _walked(task, COMPLETION, 3, ())
-    drawn = sum(call.completions for call in walked.calls)
-    if not drawn or any(call.role for call in walked.calls):
-        return COMPLETION
-    return max(1, round(size.completion_tokens / size.samples * walked.samples / drawn))
-
-
-def _completions(walked: Walk, given: int | None, runs: Sequence[Run]) -> tuple[int, str]:
+def _completion_tokens(walked: DryRun, given: int | None, runs: Sequence[Run]) -> tuple[int, str]:
     if runs and given is None:
         tokens = [sample.output_tokens for run in runs for sample in run.scored]
         average = mean(tokens)
-        rule = f"{average:,.0f} a sample, the mean of {len(tokens):,} samples of earlier runs"
+        rule = f"{average:,.0f} per sample, the mean of {len(tokens):,} samples of earlier runs"
         return round(average * walked.samples), rule
     each = given or COMPLETION
     lengths = [min(each, call.max_tokens or each) * call.completions for call in walked.calls]
-    cut = any(call.max_tokens and call.max_tokens < each for call in walked.calls)
-    return sum(lengths), f"{each:,} each{', or the limit where that is less' if cut else ''}"
+    is_cut = any(call.max_tokens and call.max_tokens < each for call in walked.calls)
+    return sum(lengths), f"{each:,} each{', or the token limit if it is lower' if is_cut else ''}"
+
+
+@dataclass(frozen=True)
+class TokenCounter:
+    """A way to count the tokens of a prompt."""
+
+    rule: str
+    """A description for people."""
+    exact: bool
+    count: Callable[[Sequence[ChatMessage]], Awaitable[int]]
+
+
+def token_counter(model: str) -> TokenCounter:
+    """The most exact way to count for a model without a network.
+
+    Args:
+        model: The name of the model in Inspect.
+    """
+    provider, _, name = service_model(model).partition("/")
+    if provider == "embedded":
+        own = get_model(model)
+        return TokenCounter(
+            "the model's own tokenizer", True, lambda messages: own.count_tokens(list(messages))
+        )
+    if provider == "openai" and (encoding := _local_encoding(name.rpartition("/")[2])):
+        return _tiktoken_counter(encoding)
+    rule = f"characters divided by {CHARACTERS_PER_TOKEN}, an estimate"
+
+    async def count(messages: Sequence[ChatMessage]) -> int:
+        return -(-sum(len(message.text) for message in messages) // CHARACTERS_PER_TOKEN)
+
+    return TokenCounter(rule, False, count)
+
+
+def _tiktoken_counter(name: str) -> TokenCounter:
+    import tiktoken
+
+    encoding = tiktoken.get_encoding(name)
+
+    async def count(messages: Sequence[ChatMessage]) -> int:
+        texts = [message.text for message in messages]
+        tokens = sum(len(encoding.encode(text, disallowed_special=())) for text in texts)
+        return tokens + _TOKENS_PER_MESSAGE * len(messages) + _TOKENS_PER_REPLY
+
+    return TokenCounter(f"tiktoken's {name}", True, count)
+
+
+def _local_encoding(model: str) -> str | None:
+    """The name of an OpenAI model's encoding if tiktoken has it without a download."""
+    try:
+        from tiktoken import encoding_name_for_model
+    except ImportError:
+        return None
+    try:
+        name = encoding_name_for_model(model)
+    except KeyError:
+        return None
+    own = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    folder = Path(own or Path(tempfile.gettempdir()) / "data-gym-cache")
+    key = hashlib.sha1(_ENCODINGS.format(name).encode(), usedforsecurity=False).hexdigest()
+    return name if (folder / key).is_file() else None

@@ -10,8 +10,8 @@ from inspect_ai.model import ChatCompletionChoice
 from inspect_ai.scorer import CORRECT, Score
 
 from misstep.registry import MisstepError
-from misstep.reports._logs import read_finished_log
-from misstep.reports._written import csv_text, file_name, json_lines, json_text
+from misstep.reports._runs import read_finished_log
+from misstep.reports._text import csv_text, file_name, json_lines, json_text
 from misstep.scorers import reasoning_of
 
 SCORER = "first_error"

@@ -11,7 +11,7 @@ from html import escape
 from importlib.resources import files
 
 from misstep.forge import Example
-from misstep.reports._charts import drawn
+from misstep.reports._charts import chart_bytes
 from misstep.reports._forge_charts import forge_report_charts
 from misstep.reports._forge_report import (
     MAX_EXAMPLES,
@@ -54,7 +54,7 @@ def _summary(report: ForgeReport) -> Iterator[str]:
     yield f'<p class="lead">{report.summary}</p>'
     yield '<div class="charts">'
     for title, chart in forge_report_charts(report).items():
-        yield f"<figure><h2>{escape(title)}</h2>{drawn(chart, 'svg').decode()}</figure>"
+        yield f"<figure><h2>{escape(title)}</h2>{chart_bytes(chart, 'svg').decode()}</figure>"
     yield "</div>"
     if report.reject_reasons:
         rows = [(name, f"{count:,}") for name, count in report.reject_reasons.most_common()]

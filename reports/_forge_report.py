@@ -15,8 +15,8 @@ from misstep.forge import DATA_NAME, Example, read_examples
 from misstep.generator import third_of
 from misstep.loaders import read_rows
 from misstep.registry import DataError, MisstepError, taxonomy
-from misstep.reports._logs import read_log
-from misstep.reports._written import markdown_table, markdown_text
+from misstep.reports._runs import read_log
+from misstep.reports._text import markdown_table, markdown_text
 
 MAX_EXAMPLES = 200
 """The default number of examples in a report."""
@@ -143,7 +143,7 @@ def _reasons(row: dict[str, Any]) -> set[str]:
 
 
 def _detection_rates(location: str) -> list[DetectionRate]:
-    log = read_log(location)
+    log = read_log(location, header_only=True)
     results = log.results.scores if log.results else []
     scores = [score for score in results if score.name == "detections"]
     if not scores:

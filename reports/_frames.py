@@ -7,48 +7,53 @@ from typing import TYPE_CHECKING, Any
 
 from misstep.registry import MisstepError, price_of
 from misstep.reports._runs import Run
-from misstep.reports._samples import Finding, finding_of
-from misstep.reports._scored_samples import FACETS, Sample, Scored
-from misstep.verdicts import NO_ERROR, Unread
+from misstep.reports._samples import FACETS, SampleRecord, ScoreRecord
+from misstep.scorers import Estimate
+from misstep.verdicts import Unread
 
 if TYPE_CHECKING:
     import pandas
 
-Row = dict[str, Any]
+FrameRow = dict[str, Any]
 
 
-def frame(rows: Iterable[Row], columns: Sequence[str] | None = None) -> "pandas.DataFrame":
-    """Rows as a dataframe; pandas comes with the extra `plots`."""
+def dataframe(rows: Iterable[FrameRow]) -> "pandas.DataFrame":
+    """Return rows as a dataframe. It needs pandas, from the extra `plots`."""
     try:
         import pandas
     except ImportError:
         raise MisstepError(
             "Dataframes need pandas, which is not installed: pip install 'misstep[plots]'"
         ) from None
-    return pandas.DataFrame(list(rows), columns=columns)
+    return pandas.DataFrame(list(rows))
 
 
-def labels_of(runs: Sequence[Run]) -> dict[str, str]:
-    """A name for each run that tells it from the others, by the run's id."""
-    plain = {run.id: run.name for run in runs}
+def estimate_columns(name: str, estimate: Estimate) -> FrameRow:
+    """A metric with its interval as three columns."""
+    return {name: estimate.value, f"{name}_lower": estimate.lower, f"{name}_upper": estimate.upper}
+
+
+def run_labels(runs: Sequence[Run]) -> dict[str, str]:
+    """A unique label for each run, by the run's id."""
+    labels = {run.id: run.name for run in runs}
     for number in range(3):
-        counts = Counter(plain.values())
+        counts = Counter(labels.values())
         for run in runs:
-            if counts[plain[run.id]] > 1:
+            if counts[labels[run.id]] > 1:
                 more = (run.protocol, run.created[:19], run.id)[number]
-                plain[run.id] = f"{plain[run.id]} · {more}"
-    return plain
+                labels[run.id] = f"{labels[run.id]} · {more}"
+    return labels
 
 
 def runs_frame(runs: Sequence[Run]) -> "pandas.DataFrame":
-    """One row a run: what was run, how it ended, and what it took."""
-    labels = labels_of(runs)
-    return frame(_run_row(run, labels[run.id]) for run in runs)
+    """One row per run: the settings, the failures, and what the run used."""
+    labels = run_labels(runs)
+    return dataframe(_run_row(run, labels[run.id]) for run in runs)
 
 
-def _run_row(run: Run, label: str) -> Row:
-    scores = [sample.scores[run.scorer()] for sample in run.scored if run.scorer() in sample.scores]
-    cost, source = cost_of(run)
+def _run_row(run: Run, label: str) -> FrameRow:
+    scores = [score for _, score in run.scored_pairs()]
+    cost, source = _run_cost(run)
     total, seconds = len(run.samples), [s.seconds for s in run.samples if s.seconds is not None]
     return {
         "run": label,
@@ -58,8 +63,8 @@ def _run_row(run: Run, label: str) -> Row:
         "model": run.model,
         "protocol": run.protocol,
         "samples": total,
-        "unparsed": _share(score.unread is not None and _unparsed(score) for score in scores),
-        "truncated": _share(score.truncated for score in scores),
+        "unparsed": _share_true(map(_is_unparsed, scores)),
+        "truncated": _share_true(score.truncated for score in scores),
         "errored": (total - len(run.scored)) / total,
         "input_tokens": sum(sample.input_tokens for sample in run.samples),
         "output_tokens": sum(sample.output_tokens for sample in run.samples),
@@ -71,20 +76,20 @@ def _run_row(run: Run, label: str) -> Row:
     }
 
 
-def _unparsed(score: Scored) -> bool:
-    return not score.truncated and score.unread != Unread.NOT_RECORDED
+def _is_unparsed(score: ScoreRecord) -> bool:
+    return score.unread not in (None, Unread.NOT_RECORDED) and not score.truncated
 
 
-def _share(flags: Iterable[bool]) -> float:
+def _share_true(flags: Iterable[bool]) -> float:
     known = list(flags)
     return sum(known) / len(known) if known else nan
 
 
-def cost_of(run: Run) -> tuple[float | None, str]:
-    """The price of a run in dollars, and where it is from.
+def _run_cost(run: Run) -> tuple[float | None, str]:
+    """The price of a run in dollars, and its source.
 
-    What the log itself has, else the tokens at the registry's list prices; None where a model's
-    price is not known.
+    The price is the log's own, or the tokens at the registry's list prices. It is None if the price
+    of a model is unknown.
     """
     costs = [sample.cost for sample in run.samples]
     if costs and all(cost is not None for cost in costs):
@@ -98,25 +103,20 @@ def cost_of(run: Run) -> tuple[float | None, str]:
 
 
 def samples_frame(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
-    """One row a scored sample and run.
+    """One row per run and scored sample.
 
-    `hit` is from 0 to 1; `predicted` and `finding` are those of first errors; a relative position
-    is that of the error among the steps, from 0 to 1.
-
-    Args:
-        runs: The runs.
-        reading: Which of the scores.
+    `hit` is from 0 to 1. `predicted` and `finding` are filled for first-error runs. The relative
+    position is the position of the error among the steps, from 0 to 1.
     """
-    labels = labels_of(runs)
-    return frame(
-        _sample_row(run, labels[run.id], sample, sample.scores[run.scorer(reading)])
+    labels = run_labels(runs)
+    return dataframe(
+        _sample_row(run, labels[run.id], sample, score)
         for run in runs
-        for sample in run.scored
-        if run.scorer(reading) in sample.scores
+        for sample, score in run.scored_pairs(reading)
     )
 
 
-def _sample_row(run: Run, label: str, sample: Sample, score: Scored) -> Row:
+def _sample_row(run: Run, label: str, sample: SampleRecord, score: ScoreRecord) -> FrameRow:
     first_error = run.kind == "first_error"
     return {
         "run": label,
@@ -125,34 +125,13 @@ def _sample_row(run: Run, label: str, sample: Sample, score: Scored) -> Row:
         "id": sample.id,
         "label": sample.label,
         "n_steps": sample.n_steps,
-        "relative_position": relative_position(sample),
-        "predicted": predicted(score) if first_error else None,
+        "relative_position": sample.relative_position,
+        "predicted": score.predicted if first_error else None,
         "hit": score.hit,
-        "finding": finding(sample, score) if first_error else None,
+        "finding": sample.finding(score) if first_error else None,
         "unread": score.unread,
         **{name: sample.facets.get(name) for name in FACETS},
         "input_tokens": sample.input_tokens,
         "output_tokens": sample.output_tokens,
         "seconds": sample.seconds,
     }
-
-
-def relative_position(sample: Sample) -> float | None:
-    """Where the error is among the steps: 0 is the first, 1 the last."""
-    if sample.label is None or sample.label < 0 or not sample.n_steps or sample.n_steps < 2:
-        return None
-    return min(1.0, sample.label / (sample.n_steps - 1))
-
-
-def predicted(score: Scored) -> int | None:
-    """The predicted index; None where none was read."""
-    try:
-        return None if score.answer is None else int(score.answer)
-    except ValueError:
-        return None
-
-
-def finding(sample: Sample, score: Scored) -> Finding:
-    """What the verdict on a sample is: one of ON_ERRORS, or of ON_CORRECT."""
-    label = NO_ERROR if sample.label is None else sample.label
-    return finding_of(predicted(score), label, score.out_of_range)

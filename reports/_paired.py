@@ -1,4 +1,4 @@
-"""Two runs on the same samples: McNemar's exact test, a paired bootstrap, Holm's correction."""
+"""Tests of two runs on the same samples: McNemar's exact test, paired bootstrap, Holm."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 Array: TypeAlias = "NDArray[np.float64]"
 
 RESAMPLES = 10_000
-_CELLS = 4_000_000
-"""How many counts are held at once."""
+_MOST_CELLS = 4_000_000
+"""How many counts are held in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class McNemar:
 
 
 def mcnemar(first: Sequence[float], second: Sequence[float]) -> McNemar | None:
-    """Whether two runs are right equally often: exact, two-sided, on those where they differ.
+    """Test whether two runs are right equally often: exact, two-sided, on differing samples.
 
-    None where a hit is neither 0 nor 1, as after a mean over epochs.
+    Returns None if a hit is neither 0 nor 1, as after a mean over epochs.
     """
     if any(hit not in (0.0, 1.0) for hit in (*first, *second)):
         return None
@@ -40,17 +40,17 @@ def mcnemar(first: Sequence[float], second: Sequence[float]) -> McNemar | None:
 
 
 def binomial_p(fewer: int, n: int) -> float:
-    """The two-sided p of a fair coin that shows its rarer side so often in n throws, exactly."""
+    """The exact two-sided p-value of a fair coin whose rarer side came up `fewer` times in n."""
     term, total = 1, 0
     for i in range(fewer + 1):
         total += term
         term = term * (n - i) // (i + 1)
-    # Of whole numbers that no float could hold, the quotient is still exact to the last bit.
+    # Python divides integers of any size exactly to the last bit of the float.
     return min(1.0, 2 * total / (1 << n))
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """p-values corrected for their number, by Holm's step-down rule."""
+    """Correct p-values for their number by Holm's step-down rule."""
     order = sorted(range(len(ps)), key=ps.__getitem__)
     corrected = [1.0] * len(ps)
     highest = 0.0
@@ -60,38 +60,38 @@ def holm(ps: Sequence[float]) -> list[float]:
     return corrected
 
 
-Figure: TypeAlias = Callable[[Array, Array], Array]
-"""From resamples, counts of cells by row, and the cells' values: the figure of each resample."""
+Statistic: TypeAlias = Callable[[Array, Array], Array]
+"""A metric of resamples. Arguments: counts by resample and cell, and the values of each cell."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The second run's figure less the first's."""
+    """The metric of the second run minus the metric of the first."""
 
     first: float
     second: float
     estimate: Estimate
     p: float
-    """Two-sided, of the bootstrap."""
+    """Two-sided p-value of the bootstrap."""
 
 
 def bootstrap(
     rows: Array,
-    first: Figure,
-    second: Figure,
+    first: Statistic,
+    second: Statistic,
     strata: "Array | None" = None,
     resamples: int = RESAMPLES,
 ) -> Difference:
-    """The difference of two figures of the same samples, drawn together with replacement.
+    """Bootstrap the difference of two metrics over the same samples.
 
-    Resampling is a multinomial draw over the distinct rows: the same distribution, and faster.
+    A resample is a multinomial draw over the distinct rows: the same distribution, and faster.
 
     Args:
-        rows: What the figures are made of, a row a sample.
-        first: The first run's figure.
-        second: The second run's.
-        strata: Where given, samples are drawn within their stratum.
-        resamples: How many.
+        rows: The values that the metrics use, one row per sample.
+        first: The metric of the first run.
+        second: The metric of the second run.
+        strata: The stratum of each sample, to draw samples within their stratum.
+        resamples: The number of resamples.
     """
     import numpy as np
 
@@ -103,7 +103,7 @@ def bootstrap(
     parts = []
     left = resamples
     while left:
-        size = min(left, max(1, _CELLS // len(cells)))
+        size = min(left, max(1, _MOST_CELLS // len(cells)))
         drawn = np.empty((size, len(cells)))
         for group in np.unique(groups):
             of_group = groups == group
@@ -120,7 +120,7 @@ def bootstrap(
 def bootstrap_p(draws: Array) -> float:
     """Twice the share of resamples on the rarer side of no difference.
 
-    One is added to both counts, so that it is never 0, as with a permutation test.
+    One is added to both counts, as in a permutation test, so that p is never 0.
     """
     import numpy as np
 
@@ -129,11 +129,11 @@ def bootstrap_p(draws: Array) -> float:
     return min(1.0, 2 * (min(below, above) + 1) / (known.size + 1))
 
 
-def mean_of(column: int, where: Mapping[int, float] | None = None) -> Figure:
-    """The mean of a column, over the samples whose other columns have the given values."""
+def mean_of(column: int, where: Mapping[int, float] | None = None) -> Statistic:
+    """The mean of a column over the samples whose other columns have the given values."""
     import numpy as np
 
-    def figure(drawn: Array, values: Array) -> Array:
+    def statistic(drawn: Array, values: Array) -> Array:
         within = np.ones(len(values))
         for other, wanted in (where or {}).items():
             within = within * (values[:, other] == wanted)
@@ -141,42 +141,43 @@ def mean_of(column: int, where: Mapping[int, float] | None = None) -> Figure:
             share: Array = (drawn @ (values[:, column] * within)) / (drawn @ within)
         return share
 
-    return figure
+    return statistic
 
 
-def harmonic(one: Figure, other: Figure) -> Figure:
-    """The harmonic mean of two figures: 0 where both are 0, nan where one is undefined."""
+def harmonic(one: Statistic, other: Statistic) -> Statistic:
+    """The harmonic mean of two metrics: 0 if both are 0, nan if one is undefined."""
     import numpy as np
 
-    def figure(drawn: Array, values: Array) -> Array:
+    def statistic(drawn: Array, values: Array) -> Array:
         a, b = one(drawn, values), other(drawn, values)
         total = a + b
         result: Array = np.where(np.isnan(total), np.nan, 0.0)
         np.divide(2 * a * b, total, out=result, where=total > 0)
         return result
 
-    return figure
+    return statistic
 
 
-def ratio(part: int, others: Sequence[int], empty: float) -> Figure:
-    """The sum of a column over the sum of that column and others."""
+def ratio(part: int, others: Sequence[int], empty: float) -> Statistic:
+    """The sum of a column divided by the sum of that column and others."""
     import numpy as np
 
-    def figure(drawn: Array, values: Array) -> Array:
+    def statistic(drawn: Array, values: Array) -> Array:
         top = drawn @ values[:, part]
         whole = top + drawn @ values[:, list(others)].sum(axis=1)
         result: Array = np.full(top.shape, empty)
         np.divide(top, whole, out=result, where=whole > 0)
         return result
 
-    return figure
+    return statistic
 
 
-def average(figures: Sequence[Figure]) -> Figure:
-    """The plain mean of some figures."""
+def average(statistics: Sequence[Statistic]) -> Statistic:
+    """The plain mean of some metrics."""
 
-    def figure(drawn: Array, values: Array) -> Array:
-        total: Array = sum((one(drawn, values) for one in figures[1:]), figures[0](drawn, values))
-        return total / len(figures)
+    def statistic(drawn: Array, values: Array) -> Array:
+        first, *others = statistics
+        total: Array = sum((one(drawn, values) for one in others), first(drawn, values))
+        return total / len(statistics)
 
-    return figure
+    return statistic

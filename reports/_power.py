@@ -1,53 +1,56 @@
-"""How many samples show a difference, and how large a difference some samples can show.
+"""Power: how many samples show a difference, and which difference a set of samples can show.
 
-Two runs on different samples are compared by the usual normal test of two shares, two runs on the
-same samples by McNemar's exact test, whose power is summed over all outcomes, or approximated for
+Runs on different samples are compared by the normal test of two shares. Runs on the same samples
+are compared by McNemar's exact test; its power is summed over all outcomes, or approximated for
 more than EXACT_UP_TO samples.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import ceil, log, log1p, sqrt
 from statistics import NormalDist
 
 from misstep.registry import MisstepError
+from misstep.reports._comparison import compare
 from misstep.reports._paired import Array
+from misstep.reports._runs import Run
+from misstep.reports._text import UNDEFINED, TextTable, percent
 from misstep.scorers import harmonic_mean
 
 ALPHA, POWER = 0.05, 0.8
 EXACT_UP_TO = 5_000
-_MOST = 10_000_000
-_FINEST = 1e-4
-_RARE = 1e-9
+_MOST_SAMPLES = 10_000_000
+_PRECISION = 1e-4
+_NEGLIGIBLE = 1e-9
 _Z = NormalDist()
 
 
 @dataclass(frozen=True)
 class Aim:
-    """What a test should do."""
+    """The error rates that a test should have."""
 
     alpha: float = ALPHA
-    """How often it may see a difference where there is none."""
+    """How often the test may report a difference that does not exist."""
     power: float = POWER
-    """How often it should see one that is there."""
+    """How often the test should report a difference that exists."""
 
     @property
     def quantiles(self) -> tuple[float, float]:
-        """Of the standard normal, for both."""
+        """The standard normal quantiles of alpha (two-sided) and power."""
         return _Z.inv_cdf(1 - self.alpha / 2), _Z.inv_cdf(self.power)
 
 
 def independent_discordance(first: float, second: float) -> float:
-    """The share of samples that just one run has right, where hits do not go together.
+    """The share of samples that only one run has right, if the hits are independent.
 
-    Runs mostly fail on the same samples, so that fewer differ and a test sees more.
+    Real runs mostly fail on the same samples. Then fewer samples differ, and a test has more power.
     """
     return first * (1 - second) + second * (1 - first)
 
 
 def unpaired_power(first: float, second: float, samples: int, alpha: float = ALPHA) -> float:
-    """The power of the normal test of two shares, each on its own samples."""
+    """The power of the normal test of two shares, each run on its own samples."""
     difference = abs(second - first)
     pooled = (first + second) / 2
     null = sqrt(2 * pooled * (1 - pooled) / samples)
@@ -64,21 +67,22 @@ def paired_power(
     """The power of McNemar's test on the same samples.
 
     Args:
-        first: One accuracy.
-        second: The other.
-        discordance: The share of samples that just one of the two has right.
-        samples: How many.
+        first: The accuracy of the first run.
+        second: The accuracy of the second run.
+        discordance: The share of samples that only one of the two runs has right.
+        samples: The number of samples.
         alpha: The level of the test.
 
     Raises:
-        MisstepError: No two runs have such accuracies and such a discordance.
+        MisstepError: The accuracies and the discordance are impossible together.
     """
     difference = abs(second - first)
     most = min(first + second, 2 - first - second)
     if not difference - 1e-9 <= discordance <= most + 1e-9:
         raise MisstepError(
-            f"Accuracies of {first:.3g} and {second:.3g} differ on a share of samples between "
-            f"{difference:.3g} and {most:.3g}; {discordance:.3g} is none of them."
+            f"Runs with accuracies {first:.3g} and {second:.3g} cannot differ on a share of "
+            f"{discordance:.3g} of the samples; the share is between {difference:.3g} and "
+            f"{most:.3g}."
         )
     if discordance <= 0:
         return 0.0
@@ -92,27 +96,27 @@ def paired_power(
 def _exact_mcnemar_power(difference: float, discordance: float, n: int, alpha: float) -> float:
     import numpy as np
 
-    of_differing = _binomial(n, min(1.0, discordance))
-    favour = min(1.0, (discordance + difference) / (2 * discordance))
+    differing = _binomial(n, min(1.0, discordance))
+    second_right = min(1.0, (discordance + difference) / (2 * discordance))
     total = 0.0
-    for m in np.flatnonzero(of_differing > _RARE).tolist():
-        if rejected := _rejected(m, alpha):
-            outcomes = _binomial(m, favour)
+    for m in np.flatnonzero(differing > _NEGLIGIBLE).tolist():
+        if rejected := _rejected_outcomes(m, alpha):
+            outcomes = _binomial(m, second_right)
             seen = outcomes[:rejected].sum() + outcomes[m + 1 - rejected :].sum()
-            total += float(of_differing[m] * seen)
+            total += float(differing[m] * seen)
     return total
 
 
 @cache
-def _rejected(m: int, alpha: float) -> int:
-    """Of 0 to m heads, how many outcomes on each side the exact test of a fair coin rejects."""
+def _rejected_outcomes(m: int, alpha: float) -> int:
+    """How many outcomes on each side of 0 to m heads the exact test of a fair coin rejects."""
     import numpy as np
 
     return int((2 * np.cumsum(_binomial(m, 0.5))[: (m + 1) // 2] <= alpha).sum())
 
 
 def _binomial(n: int, p: float) -> Array:
-    """The probabilities of 0 to n."""
+    """The binomial probabilities of 0 to n."""
     import numpy as np
 
     k = np.arange(n + 1)
@@ -133,15 +137,15 @@ def _log_factorials() -> Array:
 
 
 def samples_needed(power_at: Callable[[int], float], aim: Aim) -> int | None:
-    """The least number of samples with that power; None where no number has it.
+    """The least number of samples with the wanted power; None if no number has it.
 
-    An exact test's power goes up in steps that fall back a little: the number is the end of a
-    search by halves, at which the aim is met and one step before which it is not.
+    The power of an exact test is not monotonic: it rises with small drops. A binary search finds a
+    number that has the power while the number before it does not.
     """
     high = 8
     while power_at(high) < aim.power:
         high *= 2
-        if high > _MOST:
+        if high > _MOST_SAMPLES:
             return None
     low = high // 2
     while high - low > 1:
@@ -151,14 +155,17 @@ def samples_needed(power_at: Callable[[int], float], aim: Aim) -> int | None:
 
 
 def unpaired_samples(first: float, second: float, aim: Aim) -> int | None:
-    """How many samples each of two runs needs."""
+    """The number of samples that each of two runs needs, on different samples."""
     return samples_needed(lambda n: unpaired_power(first, second, n, aim.alpha), aim)
 
 
 def paired_samples(
     first: float, second: float, aim: Aim, discordance: float | None = None
 ) -> int | None:
-    """How many samples two runs need that share them; hits are independent where not told."""
+    """The number of samples that two runs on the same samples need.
+
+    Hits are taken as independent if the discordance is not given.
+    """
     share = independent_discordance(first, second) if discordance is None else discordance
     if share > 0:
         z_alpha, z_power = aim.quantiles
@@ -173,15 +180,15 @@ def paired_samples(
 def smallest_difference(
     accuracy: float, samples: int, aim: Aim, discordance: float | None = None, paired: bool = True
 ) -> float | None:
-    """The smallest gain over an accuracy that so many samples show; None where none can.
+    """The smallest gain over an accuracy that a number of samples can show; None if none can.
 
     Args:
-        accuracy: Of the weaker run.
-        samples: How many.
-        aim: How surely.
-        discordance: The share of samples that just one of the two has right, where known; it is
-            then that much, or the difference itself where that is more.
-        paired: On the same samples, or each run on its own.
+        accuracy: The accuracy of the weaker run.
+        samples: The number of samples.
+        aim: The level and power of the test.
+        discordance: The share of samples that only one of the two runs has right, if known. It is
+            at least the gain.
+        paired: Whether both runs have the same samples.
     """
 
     def power_of(gain: float) -> float:
@@ -196,7 +203,7 @@ def smallest_difference(
     low, high = 0.0, 1 - accuracy
     if samples < 1 or high <= 0 or power_of(high) < aim.power:
         return None
-    while high - low > _FINEST:
+    while high - low > _PRECISION:
         middle = (low + high) / 2
         low, high = (low, middle) if power_of(middle) >= aim.power else (middle, high)
     return high
@@ -209,14 +216,14 @@ def smallest_f1_difference(
     discordances: tuple[float, float] | None = None,
     paired: bool = True,
 ) -> float | None:
-    """The smallest difference of F1 that so many samples show, by the delta method.
+    """The smallest difference in F1 that samples can show, by the delta method; None if none can.
 
     Args:
-        accuracies: On samples with an error, and without one.
-        samples: How many of both.
-        aim: How surely.
-        discordances: Of both, where known; else hits are independent.
-        paired: On the same samples, or each run on its own.
+        accuracies: The accuracy on samples with an error, and on samples without one.
+        samples: The number of samples with an error, and without one.
+        aim: The level and power of the test.
+        discordances: The discordance on both, if known; otherwise hits are independent.
+        paired: Whether both runs have the same samples.
     """
     error, correct = accuracies
     if min(samples) < 1 or error + correct == 0:
@@ -229,3 +236,158 @@ def smallest_f1_difference(
     variance = sum(slope**2 * spread / n for slope, spread, n in parts)
     smallest = sum(aim.quantiles) * sqrt(variance)
     return smallest if smallest <= 1 - harmonic_mean(error, correct) else None
+
+
+@dataclass(frozen=True)
+class SampleGroup:
+    """A group of samples and the accuracy to improve on."""
+
+    name: str
+    samples: int
+    accuracy: float
+    discordance: float | None = None
+    """The share of samples that only one of two runs has right, if it was observed or given."""
+
+
+_WITH_ERROR, _WITHOUT_ERROR, _ALL = "with an error", "without an error", "all"
+
+
+def groups_of_dataset(
+    has_error: Sequence[bool], accuracy: float | None, discordance: float | None
+) -> list[SampleGroup]:
+    """The groups of a dataset: samples with an error, without one, and all.
+
+    Args:
+        has_error: For each sample, whether its solution has an error.
+        accuracy: The accuracy to improve on; 0.5 if None.
+        discordance: The share of samples that only one of two runs has right, if known.
+    """
+    base = 0.5 if accuracy is None else accuracy
+    errors, total = sum(has_error), len(has_error)
+    counts = {_WITH_ERROR: errors, _WITHOUT_ERROR: total - errors} if 0 < errors < total else {}
+    counts[_ALL] = total
+    return [SampleGroup(name, count, base, discordance) for name, count in counts.items()]
+
+
+def groups_of_runs(
+    runs: Sequence[Run], accuracy: float | None, discordance: float | None
+) -> list[SampleGroup]:
+    """The groups of a run's samples. Two runs also give the discordance.
+
+    Args:
+        runs: One or two runs.
+        accuracy: The accuracy to improve on; the first run's own if None.
+        discordance: The share of samples that only one run has right; as observed if None.
+    """
+    observed: dict[str, float] = {}
+    if len(runs) == 2:
+        for contrast in compare(runs, common=True).contrasts:
+            if contrast.only_first is not None and contrast.only_second is not None:
+                differing = contrast.only_first + contrast.only_second
+                observed[contrast.metric] = differing / contrast.samples
+    run = runs[0]
+    scorer = run.scorer()
+    first_error = run.kind == "first_error"
+    members = {
+        (_WITH_ERROR, "error_accuracy"): [s for s in run.scored if s.has_error and first_error],
+        (_WITHOUT_ERROR, "correct_accuracy"): [
+            s for s in run.scored if not s.has_error and first_error
+        ],
+        (_ALL, "accuracy"): run.scored,
+    }
+    return [
+        SampleGroup(
+            name,
+            len(samples),
+            sum(s.scores[scorer].hit for s in samples) / len(samples)
+            if accuracy is None
+            else accuracy,
+            observed.get(metric) if discordance is None else discordance,
+        )
+        for (name, metric), samples in members.items()
+        if samples
+    ]
+
+
+def needed_samples(
+    accuracies: tuple[float, float], aim: Aim, discordance: float | None
+) -> Iterator[dict[str, object]]:
+    """The number of samples that tell two accuracies apart, one row per design.
+
+    Raises:
+        MisstepError: The accuracies are equal.
+    """
+    first, second = accuracies
+    if first == second:
+        raise MisstepError(f"--accuracies {first} {second}: there is no difference to detect.")
+    yield {"design": "different samples, each run", "samples": unpaired_samples(*accuracies, aim)}
+    independent = independent_discordance(first, second)
+    yield {
+        "design": f"the same samples, hits independent ({percent(1 - independent)} agree)",
+        "samples": paired_samples(first, second, aim),
+    }
+    if discordance is not None:
+        yield {
+            "design": f"the same samples, {percent(1 - discordance)} agree",
+            "samples": paired_samples(first, second, aim, discordance),
+        }
+
+
+def smallest_gains(groups: Sequence[SampleGroup], aim: Aim) -> Iterator[dict[str, object]]:
+    """The smallest gain that each group of samples can show, one row per group, then F1."""
+    for group in groups:
+        yield {
+            "part": group.name,
+            "samples": group.samples,
+            "accuracy": group.accuracy,
+            "different_samples": smallest_difference(
+                group.accuracy, group.samples, aim, paired=False
+            ),
+            "same_samples": smallest_difference(group.accuracy, group.samples, aim),
+            "same_samples_as_seen": None
+            if group.discordance is None
+            else smallest_difference(group.accuracy, group.samples, aim, group.discordance),
+        }
+    if len(groups) == 3:
+        yield _smallest_f1_gain(groups, aim)
+
+
+def _smallest_f1_gain(groups: Sequence[SampleGroup], aim: Aim) -> dict[str, object]:
+    error, correct, whole = groups
+    accuracies, samples = (error.accuracy, correct.accuracy), (error.samples, correct.samples)
+    as_seen = None
+    if error.discordance is not None and correct.discordance is not None:
+        known = (error.discordance, correct.discordance)
+        as_seen = smallest_f1_difference(accuracies, samples, aim, known)
+    return {
+        "part": "F1",
+        "samples": whole.samples,
+        "accuracy": harmonic_mean(*accuracies),
+        "different_samples": smallest_f1_difference(accuracies, samples, aim, paired=False),
+        "same_samples": smallest_f1_difference(accuracies, samples, aim),
+        "same_samples_as_seen": as_seen,
+    }
+
+
+def power_table(title: str, rows: Sequence[dict[str, object]]) -> TextTable:
+    """Rows of `needed_samples` or `smallest_gains` as a table, without empty columns."""
+    kept = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+    cells = [[_cell(row[name]) for name in kept] for row in rows]
+    return TextTable([name.replace("_", " ") for name in kept], cells, title)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return percent(value)
+    return UNDEFINED if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def power_method(aim: Aim) -> str:
+    """How the numbers were computed."""
+    return (
+        f"Two-sided tests at level {aim.alpha:g} with power {aim.power:g}. Different samples: the "
+        "normal test of two shares. The same samples: McNemar's exact test, its power summed over "
+        f"all outcomes (approximated for more than {EXACT_UP_TO:,} samples). F1: the delta method. "
+        "Hits are taken as independent unless the agreement is given or observed in two logs. "
+        "Real runs mostly agree more and then show smaller differences."
+    )

@@ -1,35 +1,43 @@
-"""The rates of error recovery as a chart."""
+"""The rates of error recovery: by part of the samples, as a table and as a chart."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
+from inspect_ai.log import read_eval_log_sample_summaries
 from inspect_ai.scorer import SampleScore
 
 from misstep.registry import MisstepError
 from misstep.reports._charts import chart_library
+from misstep.reports._frames import dataframe, run_labels
+from misstep.reports._runs import SCORERS, Run, read_log
 from misstep.scorers import rates_by, recovery_outcomes
 
 if TYPE_CHECKING:
+    import pandas
+
     from misstep.reports._charts import Chart
 
-By = Literal["task", "position", "steps"]
+RecoveryGrouping = Literal["task", "position", "steps"]
 
-NAMES = {
+VARIATIONS = {
     "NR": "NR: from nothing",
     "CR": "CR: after correct steps",
     "IR": "IR: after a wrong step",
 }
 COLOURS = ("#4c78a8", "#54a24b", "#e45756")
 """Blue, green and red, as in the plots of the original eval."""
-TITLES = {"task": "Task", "position": "Where the mistake stands", "steps": "Steps of the solution"}
+GROUPING_TITLES = {
+    "task": "Task",
+    "position": "Position of the mistake",
+    "steps": "Steps of the solution",
+}
 WIDTH, HEIGHT = 130, 220
-"""Of a group of bars, and of a run's row."""
+"""Of a group of bars, and of a row."""
 
 
 @dataclass(frozen=True)
-class Rate:
+class RecoveryRate:
     """How often one variation was right in one part of a run."""
 
     run: str
@@ -40,37 +48,49 @@ class Rate:
     upper: float
 
 
-def recovery_rates(logs: Sequence[str], by: By = "task", lenient: bool = False) -> list[Rate]:
-    """The three rates of each part of some runs, with Wilson's intervals.
+def recovery_rates(
+    logs: Sequence[str], by: RecoveryGrouping = "task", reading: str = "strict"
+) -> list[RecoveryRate]:
+    """The three rates of each part of some runs, with Wilson intervals.
 
     Args:
         logs: Logs of error recovery.
-        by: What the parts are: tasks, thirds in which the mistake stands, or numbers of steps.
-        lenient: By the lenient scorer.
+        by: The parts: tasks, thirds of the position of the mistake, or numbers of steps.
+        reading: strict or lenient.
 
     Raises:
         MisstepError: A log cannot be read, or is not of error recovery.
     """
-    found: dict[str, list[Rate]] = {}
+    rates: dict[str, list[RecoveryRate]] = {}
+    scorer = SCORERS["recovery"][reading]
     for log in logs:
         name = _run_name(log)
-        while name in found:
+        while name in rates:
             name += " (again)"
-        found[name] = list(_rates(log, name, by, "recovery_lenient" if lenient else "recovery"))
-    return [rate for rates in found.values() for rate in rates]
+        rates[name] = list(_log_rates(log, name, by, scorer))
+    return [rate for of_log in rates.values() for rate in of_log]
+
+
+def recovery_frame(
+    runs: Sequence[Run], by: RecoveryGrouping = "task", reading: str = "strict"
+) -> "pandas.DataFrame":
+    """The rates of error-recovery runs as a dataframe."""
+    labels = run_labels(runs)
+    return dataframe(
+        {**asdict(rate), "run": labels[run.id]}
+        for run in runs
+        for rate in recovery_rates([run.location], by, reading)
+    )
 
 
 def _run_name(log: str) -> str:
-    """The model, and what it was asked beyond the task's defaults."""
-    try:
-        header = read_eval_log(log, header_only=True).eval
-    except (OSError, ValueError) as problem:
-        raise MisstepError(f"{log}: not a log of Inspect ({problem}).") from None
+    """The model, the task, and the task arguments that were passed."""
+    header = read_log(log, header_only=True).eval
     arguments = [f"{name}={value}" for name, value in header.task_args_passed.items()]
     return ", ".join([header.model, header.task.rpartition("/")[2], *arguments])
 
 
-def _rates(log: str, run: str, by: By, scorer: str) -> Iterator[Rate]:
+def _log_rates(log: str, run: str, by: RecoveryGrouping, scorer: str) -> Iterator[RecoveryRate]:
     scores = [
         SampleScore(score=one.scores[scorer], sample_id=one.id, sample_metadata=one.metadata)
         for one in read_eval_log_sample_summaries(log)
@@ -79,52 +99,53 @@ def _rates(log: str, run: str, by: By, scorer: str) -> Iterator[Rate]:
     if not scores:
         raise MisstepError(f"{log}: no sample has a score of {scorer!r}; is it error recovery?")
     for part, rates in rates_by(recovery_outcomes(scores), by).items():
+        title = part.replace("_", " ").capitalize()
         for name, rate in rates.items():
-            variation = NAMES[name.partition("_")[0]]
-            yield Rate(run, _spoken(part), variation, rate.value, rate.lower, rate.upper)
+            variation = VARIATIONS[name.partition("_")[0]]
+            yield RecoveryRate(run, title, variation, rate.value, rate.lower, rate.upper)
 
 
-def _spoken(part: str) -> str:
-    return part.replace("_", " ").capitalize()
-
-
-def recovery_chart(rates: Sequence[Rate], by: By = "task", lenient: bool = False) -> "Chart":
-    """Grouped bars with intervals, a row for each run.
+def recovery_chart(
+    rates: Sequence[RecoveryRate], by: RecoveryGrouping = "task", reading: str = "strict"
+) -> "Chart":
+    """Grouped bars with intervals, one row per run.
 
     Args:
-        rates: What to draw.
-        by: What the parts are.
-        lenient: The rates are the lenient scorer's.
+        rates: The rates to draw.
+        by: The parts of the rates.
+        reading: The reading of the rates.
     """
     alt = chart_library()
     parts = list(dict.fromkeys(rate.part for rate in rates))
-    variations = list(NAMES.values())
+    runs = list(dict.fromkeys(rate.run for rate in rates))
+    variations = list(VARIATIONS.values())
+    width = WIDTH * len(parts)
+    axis = alt.Axis(labelAngle=0, labelLimit=WIDTH)
     base = alt.Chart().encode(
-        x=alt.X(
-            "part:N", sort=parts, title=TITLES[by], axis=alt.Axis(labelAngle=0, labelLimit=WIDTH)
-        ),
+        x=alt.X("part:N", sort=parts, title=GROUPING_TITLES[by], axis=axis),
         xOffset=alt.XOffset("variation:N", sort=variations),
-    )
-    title = f"Right answers ({'lenient' if lenient else 'strict'})"
-    height = alt.Y("rate:Q", title=title, scale=alt.Scale(domain=[0, 1]))
-    colour = alt.Color(
-        "variation:N",
-        sort=variations,
-        scale=alt.Scale(domain=variations, range=list(COLOURS)),
-        legend=alt.Legend(title=None, orient="top"),
     )
     tips = [alt.Tooltip(f"{name}:N") for name in ("run", "part", "variation")]
     tips += [alt.Tooltip(f"{name}:Q", format=".3f") for name in ("rate", "lower", "upper")]
-    bars = base.mark_bar().encode(y=height, color=colour, tooltip=tips)
+    title = f"Right answers ({reading})"
+    bars = base.mark_bar().encode(
+        y=alt.Y("rate:Q", title=title, scale=alt.Scale(domain=[0, 1])),
+        color=alt.Color(
+            "variation:N",
+            sort=variations,
+            scale=alt.Scale(domain=variations, range=list(COLOURS)),
+            legend=alt.Legend(title=None, orient="top"),
+        ),
+        tooltip=tips,
+    )
     whiskers = base.mark_rule(color="#333").encode(y=alt.Y("lower:Q", title=""), y2="upper:Q")
     values = base.mark_text(dy=-4, baseline="bottom", fontSize=9).encode(
         y=alt.Y("upper:Q", title=""), text=alt.Text("rate:Q", format=".2f")
     )
-    layers = alt.layer(bars, whiskers, values).properties(width=WIDTH * len(parts), height=HEIGHT)
-    runs = list(dict.fromkeys(rate.run for rate in rates))
-    above = alt.Header(labelOrient="top", labelAnchor="start", labelLimit=WIDTH * len(parts))
+    header = alt.Header(labelOrient="top", labelAnchor="start", labelLimit=width)
+    layers = alt.layer(bars, whiskers, values).properties(width=width, height=HEIGHT)
     chart: Chart = layers.facet(
         data=alt.Data(values=[asdict(rate) for rate in rates]),
-        row=alt.Row("run:N", title=None, sort=runs, header=above),
+        row=alt.Row("run:N", title=None, sort=runs, header=header),
     )
     return chart

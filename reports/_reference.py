@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from misstep.registry import MisstepError, evals
-from misstep.reports._leaderboard import benchmarks, figures_of, leaderboard
-from misstep.reports._report import figure_name
+from misstep.reports._leaderboard import (
+    benchmarks,
+    leaderboard,
+    leaderboard_metrics,
+    metric_name,
+)
 from misstep.reports._runs import Run, read_logs
 from misstep.reports._tasks import load_task
-from misstep.reports._written import markdown_table, percent, with_interval
+from misstep.reports._text import markdown_table, percent, with_interval
 
 EMBEDDED = "embedded/smollm2"
 NO_MODEL = "mockllm/model"
@@ -130,7 +134,7 @@ def reference_page(runs: list[Run], command: str, limit: int) -> str:
         f"{datetime.now(UTC):%Y-%m-%d}. Metrics in percent, with 95% intervals.\n",
     ]
     for benchmark in benchmarks(runs):
-        metrics = figures_of(benchmark)[:4]
+        metrics = leaderboard_metrics(benchmark)[:4]
         rows = [
             [
                 row["run"],
@@ -143,7 +147,7 @@ def reference_page(runs: list[Run], command: str, limit: int) -> str:
             ]
             for row in leaderboard(benchmark).to_dict("records")
         ]
-        headings = ["run", "samples", *map(figure_name, metrics), "unparsed or truncated"]
+        headings = ["run", "samples", *map(metric_name, metrics), "unparsed or truncated"]
         parts += [f"## {benchmark.key}\n", markdown_table(headings, rows)]
     return "\n".join(parts)
 

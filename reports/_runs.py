@@ -1,4 +1,4 @@
-"""Reading logs, each once: those that cannot be counted in full are listed and skipped."""
+"""Finished runs, read from logs. Logs that cannot be counted are skipped and listed."""
 
 import gc
 from collections.abc import Iterable, Iterator
@@ -16,61 +16,60 @@ from inspect_ai.log import (
 )
 
 from misstep.registry import MisstepError, evals
-from misstep.reports._scored_samples import Sample, read_samples, tokens_in
+from misstep.reports._samples import SampleRecord, ScoreRecord, prompt_tokens, read_samples
 
-READINGS = {
+SCORERS = {
     "first_error": {"strict": "first_error", "lenient": "first_error_lenient"},
     "error_sections": {"strict": "error_sections", "published": "error_sections_published"},
     "recovery": {"strict": "recovery", "lenient": "recovery_lenient"},
 }
-"""The scorers of our own, by what they score and how they read."""
+"""The scorers of misstep by kind of run, then by reading."""
 
 ANSWERS = "answers"
-"""The kind of a run whose samples are simply right or wrong."""
+"""The kind of a run whose samples are right or wrong."""
 
-
-TOLD = ("critic", "style", "order", "domain")
-"""Arguments whose values say how a model was asked."""
-DATA = ("source", "subset", "accept", "per_task", "seed", *TOLD)
-"""Arguments that say which rows are asked about, or are told already."""
+PROTOCOL_ARGUMENTS = ("critic", "style", "order", "domain")
+"""Task arguments whose values describe how the model was asked."""
+NAMED_ELSEWHERE = ("source", "subset", "accept", "per_task", "seed", *PROTOCOL_ARGUMENTS)
+"""Task arguments that select the data or that the protocol already contains."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run."""
+    """A finished run: one eval of one model."""
 
     location: str
     file: str
-    """The log's name within its folder, as the viewer knows it."""
+    """The path of the log relative to its folder, as the log viewer shows it."""
     id: str
     eval: str
     task: str
     kind: str
-    """What is scored: a key of READINGS, or ANSWERS."""
+    """What is scored: a key of SCORERS, or ANSWERS."""
     version: str
     data: str
     model: str
     created: str
     settings: dict[str, Any]
-    """The task's arguments, as given."""
+    """The task arguments that were passed."""
     imported: bool
     metrics: dict[str, dict[str, float]]
-    """By scorer, as the log has them."""
+    """By scorer, as in the log."""
     headline: str | None
-    """The scorer that the eval itself shows first."""
-    samples: list[Sample]
+    """The scorer of the eval's headline metric."""
+    samples: list[SampleRecord]
     epochs: int
     usage: dict[str, tuple[int, int]]
-    """Tokens in and out by model."""
+    """Input and output tokens by model."""
 
     @cached_property
-    def scored(self) -> list[Sample]:
-        """The samples that did not fail."""
+    def scored(self) -> list[SampleRecord]:
+        """The samples that have scores."""
         return [sample for sample in self.samples if sample.scores]
 
     @property
     def name(self) -> str:
-        """The model's name; of a baseline, which calls no model, its own."""
+        """The name of the model. A baseline calls no model and has its own name."""
         critic = self.settings.get("critic")
         return str(critic) if critic and not self.usage and not self.imported else self.model
 
@@ -79,39 +78,48 @@ class Run:
         """How the model was asked, in a few words."""
         if self.name != self.model:
             return "baseline"
-        told = ["imported"] * self.imported
-        told += [str(self.settings[n]) for n in TOLD if n in self.settings]
-        scored = (score for sample in self.scored for score in sample.scores.values())
-        votes = max((max(score.hits_at, default=1) for score in scored), default=1)
-        told += [f"{votes} votes"] * (votes > 1)
-        told += [name for name in ("adaptive", "weighted") if self.settings.get(name)]
+        words = ["imported"] * self.imported
+        words += [str(self.settings[n]) for n in PROTOCOL_ARGUMENTS if n in self.settings]
+        scores = (score for sample in self.scored for score in sample.scores.values())
+        votes = max((max(score.hits_at, default=1) for score in scores), default=1)
+        words += [f"{votes} votes"] * (votes > 1)
+        words += [name for name in ("adaptive", "weighted") if self.settings.get(name)]
         if self.kind != "first_error":
-            told += [f"{name}={value}" for name, value in self.settings.items() if name not in DATA]
-        told += [f"{self.epochs} epochs"] * (self.epochs > 1)
-        return ", ".join(told) or "default"
+            words += [
+                f"{n}={value}" for n, value in self.settings.items() if n not in NAMED_ELSEWHERE
+            ]
+        words += [f"{self.epochs} epochs"] * (self.epochs > 1)
+        return ", ".join(words) or "default"
 
     def scorer(self, reading: str = "strict") -> str:
-        """The scorer that reads so.
+        """The name of the scorer for a reading.
 
         Raises:
             MisstepError: The run has no such reading.
         """
-        known = READINGS.get(self.kind) or {"strict": self._own_scorer()}
+        known = SCORERS.get(self.kind) or {"strict": self._own_scorer()}
         name = known.get(reading)
         if name is None or name not in self.metrics:
-            there = [word for word, scorer in known.items() if scorer in self.metrics]
+            available = [word for word, scorer in known.items() if scorer in self.metrics]
             raise MisstepError(
-                f"{self.location}: it has no {reading} reading, only {', '.join(there)}."
+                f"{self.location}: it has no {reading} reading, only {', '.join(available)}."
             )
         return name
+
+    def scored_pairs(self, reading: str = "strict") -> Iterator[tuple[SampleRecord, ScoreRecord]]:
+        """The samples that have a score in a reading, each with that score."""
+        scorer = self.scorer(reading)
+        for sample in self.scored:
+            if scorer in sample.scores:
+                yield sample, sample.scores[scorer]
 
     def _own_scorer(self) -> str:
         return self.headline if self.headline in self.metrics else next(iter(self.metrics))
 
 
 @dataclass(frozen=True)
-class Skipped:
-    """A log that is not counted, and why."""
+class SkippedLog:
+    """A log that is not counted, and the reason."""
 
     location: str
     reason: str
@@ -119,38 +127,35 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Logs:
-    """What some logs hold."""
+    """The runs of some logs, and the logs that were skipped."""
 
     runs: list[Run]
-    skipped: list[Skipped]
+    skipped: list[SkippedLog]
 
 
 def read_logs(*places: str | Path) -> Logs:
-    """Read logs; those that cannot be counted in full are listed and skipped.
-
-    Args:
-        places: Log files, or folders of them.
+    """Read log files and folders of logs. Logs that cannot be counted are skipped and listed.
 
     Raises:
         MisstepError: A place is neither a file nor a folder.
     """
     runs: dict[str, Run] = {}
-    skipped: list[Skipped] = []
-    for location, file in _files(places):
+    skipped: list[SkippedLog] = []
+    for location, file in _log_files(places):
         try:
             run = read_run(location, file)
         except MisstepError as problem:
-            skipped.append(Skipped(location, str(problem).removeprefix(f"{location}: ")))
+            skipped.append(SkippedLog(location, str(problem).removeprefix(f"{location}: ")))
             continue
         if run.id in runs:
-            skipped.append(Skipped(location, f"the same run as {runs[run.id].file}"))
+            skipped.append(SkippedLog(location, f"the same run as {runs[run.id].file}"))
         else:
             runs[run.id] = run
     return Logs(sorted(runs.values(), key=lambda run: (run.eval, run.data, run.created)), skipped)
 
 
-def _files(places: Iterable[str | Path]) -> Iterator[tuple[str, str]]:
-    """Each log's place, and its name within the folder that was given."""
+def _log_files(places: Iterable[str | Path]) -> Iterator[tuple[str, str]]:
+    """The location of each log, and its path relative to the folder that was given."""
     for place in map(str, places):
         if place.endswith((".eval", ".json")):
             yield place, place.rpartition("/")[2]
@@ -169,49 +174,91 @@ def read_run(location: str, file: str | None = None) -> Run:
 
     Args:
         location: The log file.
-        file: Its name within its folder.
+        file: The path of the log relative to its folder.
 
     Raises:
-        MisstepError: It is no log, is not finished, or is not of an eval that is known here.
+        MisstepError: It is not a log, is not finished, or is not of an eval of misstep.
     """
-    try:
-        with _no_collection():
-            log = read_eval_log(location, header_only=True)
-            name = _countable(log, location)
-            samples = read_samples(log, read_eval_log_sample_summaries(location), location)
-    except MisstepError:
-        raise
-    except Exception as problem:  # Inspect has no error of its own for a file that is no log.
-        reason = " ".join(str(problem).split()) or type(problem).__name__
-        raise MisstepError(f"{location}: cannot be read as an Inspect log ({reason}).") from None
+    with _log_errors(location), _no_garbage_collection():
+        log = read_eval_log(location, header_only=True)
+        name = _countable_eval(log, location)
+        samples = read_samples(log, read_eval_log_sample_summaries(location), location)
     if not any(sample.scores for sample in samples):
         raise MisstepError(f"{location}: empty: no sample has a score.")
     return _run(log, location, file or location.rpartition("/")[2], name, samples)
 
 
+def read_log(location: str, header_only: bool = False) -> EvalLog:
+    """Read a log with its samples, or its header only.
+
+    Raises:
+        MisstepError: It is not a log.
+    """
+    with _log_errors(location):
+        return read_eval_log(location, header_only=header_only)
+
+
+def read_finished_log(location: str, scorer: str, kind: str) -> EvalLog:
+    """Read a finished log with its samples.
+
+    Args:
+        location: The log file.
+        scorer: A scorer that the log must have.
+        kind: The name of logs with this scorer, for messages.
+
+    Raises:
+        MisstepError: The log cannot be read, is not finished, or has other scores.
+    """
+    log = read_log(location)
+    if log.status != "success" or log.results is None:
+        raise MisstepError(
+            f"{location}: the run's status is {log.status!r}; only finished runs are exported. "
+            f"To finish it: inspect eval-retry {location}"
+        )
+    names = [score.name for score in log.results.scores]
+    if scorer not in names:
+        raise MisstepError(
+            f"{location}: not a log of {kind}. "
+            f"Its scores are {', '.join(names) or 'none'}; {scorer} is required."
+        )
+    return log
+
+
 @contextmanager
-def _no_collection() -> Iterator[None]:
-    """Nothing that is read is garbage yet: to look for some takes a third of the time."""
-    was = gc.isenabled()
+def _log_errors(location: str) -> Iterator[None]:
+    """Turn every error of reading a log into one that names the log."""
+    try:
+        yield
+    except MisstepError:
+        raise
+    except Exception as problem:  # Inspect has no own error for a file that is not a log.
+        reason = " ".join(str(problem).split()) or type(problem).__name__
+        raise MisstepError(f"{location}: cannot be read as an Inspect log ({reason}).") from None
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Disable garbage collection: it takes a third of the time and finds nothing here."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was:
+        if was_enabled:
             gc.enable()
 
 
-def _run(log: EvalLog, location: str, file: str, name: str, samples: list[Sample]) -> Run:
+def _run(log: EvalLog, location: str, file: str, name: str, samples: list[SampleRecord]) -> Run:
     spec, metrics = log.eval, _metrics(log)
     headline = spec.headline_metric
-    known = (kind for kind, by in READINGS.items() if metrics.keys() & set(by.values()))
+    kinds = (kind for kind, by in SCORERS.items() if metrics.keys() & set(by.values()))
     return Run(
         location=location,
         file=file,
         id=spec.eval_id,
         eval=name,
         task=spec.task.removeprefix("misstep/"),
-        kind=next(known, ANSWERS),
+        kind=next(kinds, ANSWERS),
         version=str(spec.task_version),
         data=spec.dataset.name or name,
         model=spec.model,
@@ -222,16 +269,17 @@ def _run(log: EvalLog, location: str, file: str, name: str, samples: list[Sample
         headline=headline.scorer if headline else None,
         samples=samples,
         epochs=spec.config.epochs or 1,
-        usage={m: (tokens_in(u), u.output_tokens) for m, u in log.stats.model_usage.items()},
+        usage={m: (prompt_tokens(u), u.output_tokens) for m, u in log.stats.model_usage.items()},
     )
 
 
-def _countable(log: EvalLog, location: str) -> str:
-    """The eval's name, of a log that can be counted."""
+def _countable_eval(log: EvalLog, location: str) -> str:
+    """Return the name of the eval; raise if the log cannot be counted."""
     name = log.eval.task.rpartition("/")[2].partition(".")[0].replace("-", "_")
     scores = log.results.scores if log.results else []
-    scorers = {scorer for readings in READINGS.values() for scorer in readings.values()}
-    if name not in _evals() and not scorers & {score.name for score in scores}:
+    scorers = {scorer for readings in SCORERS.values() for scorer in readings.values()}
+    known = {known.replace("-", "_") for known in evals()}
+    if name not in known and not scorers & {score.name for score in scores}:
         raise MisstepError(f"{location}: foreign: {log.eval.task!r} is not an eval of misstep.")
     if log.status != "success":
         words = {"started": "unfinished", "error": "ended in an error"}
@@ -244,15 +292,11 @@ def _countable(log: EvalLog, location: str) -> str:
     return name
 
 
-def _evals() -> set[str]:
-    return {name.replace("-", "_") for name in evals()}
-
-
 def _metrics(log: EvalLog) -> dict[str, dict[str, float]]:
     metrics: dict[str, dict[str, float]] = {}
     for score in log.results.scores if log.results else []:
         if score.metrics:
-            # Of several reducers the first is the one that the samples are reduced by.
+            # With several reducers, the first is the one that reduced the samples.
             values = {name: float(metric.value) for name, metric in score.metrics.items()}
             metrics.setdefault(score.name, values)
     return metrics

@@ -1,87 +1,137 @@
-"""A log of first-error detection as a table: what was said of every sample."""
+"""The samples of a log as records: metadata, scores, usage.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+The summaries in a log hold nearly everything. A sample is read in full only if its summary left out
+a value that the reports need.
+"""
 
-from inspect_ai.log import EvalLog, EvalSampleSummary, read_eval_log_sample_summaries
-from inspect_ai.scorer import Score
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from math import nan
+from typing import Any, Literal, TypeAlias, cast
 
-from misstep.verdicts import NO_ERROR
+from inspect_ai.log import EvalLog, EvalSample, EvalSampleSummary, read_eval_log_sample
+from inspect_ai.model import ModelUsage
+from inspect_ai.scorer import Score, ScoreReducer, value_to_float
+from inspect_ai.util import registry_create
 
-SCORER = "first_error"
+from misstep.registry import MisstepError
+from misstep.verdicts import NO_ERROR, Unread
+
+FACETS = (
+    "subset",
+    "generator",
+    "domain",
+    "error_type",
+    "family",
+    "outcome",
+    "position",
+    "task",
+    "task_l2",
+    "origin",
+    "level",
+    "source",
+)
+"""Keys of sample metadata by which results are grouped."""
 
 Finding = Literal[
     "exact", "early", "late", "missed", "right", "false_alarm", "out_of_range", "unread"
 ]
+"""How a verdict compares with the label."""
 
 ON_ERRORS: Sequence[Finding] = ("exact", "early", "late", "missed", "out_of_range", "unread")
-"""What can be said of a solution with an error."""
+"""Possible findings for a solution with an error."""
 
 ON_CORRECT: Sequence[Finding] = ("right", "false_alarm", "out_of_range", "unread")
-"""What can be said of a solution without one."""
+"""Possible findings for a solution without an error."""
+
+Epoch: TypeAlias = EvalSampleSummary | EvalSample
+
+_TOO_LONG = "Key removed from summary (> 1k)"
+_UNUSED_FIELDS = {"events", "messages", "store", "attachments", "timelines"}
+_number = value_to_float()
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A sample, and what a critic said of it."""
+@dataclass(frozen=True, slots=True)
+class ScoreRecord:
+    """The score that one scorer gave to one sample."""
 
-    critic: str
+    value: float | dict[str, float]
+    answer: str | None = None
+    unread: str | None = None
+    """The reason if no verdict could be read."""
+    truncated: bool = False
+    out_of_range: bool = False
+    """Whether the predicted step does not exist."""
+    left_out: bool = False
+    """Whether the published script computes no metrics for this sample."""
+    hits_at: dict[int, float] = field(default_factory=dict)
+    """The hit by number of votes."""
+    rewards: tuple[float | None, ...] = ()
+    """One reward per step, if the critic gave rewards."""
+    budget: dict[str, float] = field(default_factory=dict)
+    """What a search used: calls, tokens, seconds."""
+
+    @property
+    def hit(self) -> float:
+        """The headline value, from 0 to 1: IR for error recovery, F1 for erroneous sections."""
+        if not isinstance(self.value, dict):
+            return self.value
+        return self.value.get("IR", next(iter(self.value.values())))
+
+    @property
+    def predicted(self) -> int | None:
+        """The predicted step index, or None if there is no verdict."""
+        try:
+            return None if self.answer is None else int(self.answer)
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRecord:
+    """One sample of a run. Epochs are already reduced to one score per scorer."""
+
     id: str
-    epoch: int
-    label: int
-    verdict: int | None
-    finding: Finding
-    unread: str | None
-    """Why no verdict was read, if none was."""
-    metadata: dict[str, Any]
-    """What the sample's metadata says in few characters."""
+    target: str
+    text: str
+    """The first characters of the input."""
+    label: int | None
+    n_steps: int | None
+    facets: dict[str, str]
+    scores: dict[str, ScoreRecord]
+    """By scorer; empty if the sample failed."""
+    error: str | None
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    """In dollars, if the log has it."""
+    seconds: float | None
 
     @property
     def has_error(self) -> bool:
         """Whether the solution has an error."""
-        return self.label != NO_ERROR
+        return self.label is not None and self.label >= 0
 
+    @property
+    def relative_position(self) -> float | None:
+        """The position of the error among the steps: 0 is the first step, 1 is the last."""
+        if self.label is None or self.label < 0 or not self.n_steps or self.n_steps < 2:
+            return None
+        return min(1.0, self.label / (self.n_steps - 1))
 
-def judged_samples(log: EvalLog, critic: str) -> list[Judged]:
-    """Every scored sample of a log, in the order of ids.
-
-    Args:
-        log: The log, or its header; samples are read from its file.
-        critic: What to call the one who judged.
-    """
-    summaries = read_eval_log_sample_summaries(log.location)
-    scored = [
-        _judged(summary, summary.scores[SCORER], critic)
-        for summary in summaries
-        if summary.scores and SCORER in summary.scores
-    ]
-    return sorted(scored, key=lambda judged: (judged.id, judged.epoch))
-
-
-def _judged(summary: EvalSampleSummary, score: Score, critic: str) -> Judged:
-    label = int(summary.metadata["label"])
-    said = score.metadata or {}
-    verdict = None if score.answer is None else int(score.answer)
-    return Judged(
-        critic=critic,
-        id=str(summary.id),
-        epoch=summary.epoch,
-        label=label,
-        verdict=verdict,
-        finding=finding_of(verdict, label, bool(said.get("out_of_range"))),
-        unread=said.get("unread"),
-        metadata=summary.metadata,
-    )
+    def finding(self, score: ScoreRecord) -> Finding:
+        """How the verdict of a score compares with the label."""
+        label = NO_ERROR if self.label is None else self.label
+        return finding_of(score.predicted, label, score.out_of_range)
 
 
 def finding_of(verdict: int | None, label: int, out_of_range: bool) -> Finding:
-    """What a verdict is, against a label.
+    """How a verdict compares with a label.
 
     Args:
-        verdict: The predicted index, or None where none was read.
+        verdict: The predicted index, or None if no verdict could be read.
         label: The index of the first wrong step, or NO_ERROR.
-        out_of_range: Whether the solution has no such step.
+        out_of_range: Whether the predicted step does not exist.
     """
     if verdict is None:
         return "unread"
@@ -94,3 +144,142 @@ def finding_of(verdict: int | None, label: int, out_of_range: bool) -> Finding:
     if verdict == NO_ERROR:
         return "missed"
     return "early" if verdict < label else "late"
+
+
+def read_samples(
+    log: EvalLog, summaries: Iterable[EvalSampleSummary], location: str
+) -> list[SampleRecord]:
+    """Return the samples of a log in their order.
+
+    Args:
+        log: The header of the log.
+        summaries: One summary per sample and epoch.
+        location: The log file, to read full samples from.
+
+    Raises:
+        MisstepError: The log uses an unknown epoch reducer.
+    """
+    by_id: dict[str, list[Epoch]] = {}
+    for summary in summaries:
+        epoch = _full_sample(location, summary) if _is_incomplete(summary) else summary
+        by_id.setdefault(str(summary.id), []).append(epoch)
+    reducer = _reducer(log, location) if (log.eval.config.epochs or 1) > 1 else None
+    return [_sample(epochs, reducer) for epochs in by_id.values()]
+
+
+def _is_incomplete(summary: EvalSampleSummary) -> bool:
+    """Whether the summary left out a value that the reports need."""
+    steps = "n_steps" not in summary.metadata and summary.metadata.get("steps") == _TOO_LONG
+    scores = (summary.scores or {}).values()
+    values = [(score.metadata or {}).get(key) for score in scores for key in ("rewards", "voting")]
+    return steps or _TOO_LONG in values
+
+
+def _full_sample(location: str, summary: EvalSampleSummary) -> EvalSample:
+    return read_eval_log_sample(location, summary.id, summary.epoch, exclude_fields=_UNUSED_FIELDS)
+
+
+def _reducer(log: EvalLog, location: str) -> ScoreReducer:
+    name = (log.eval.config.epochs_reducer or ["mean"])[0]
+    try:
+        # The registry holds a factory of reducers, although the declared type is the reducer.
+        return cast(Callable[[], ScoreReducer], registry_create("score_reducer", name))()
+    except (LookupError, ValueError):
+        raise MisstepError(
+            f"{location}: epochs are reduced by {name!r}, which reports cannot read. "
+            "Score the log again: inspect score --epochs-reducer mean"
+        ) from None
+
+
+def _sample(epochs: Sequence[Epoch], reducer: ScoreReducer | None) -> SampleRecord:
+    first = epochs[0]
+    metadata = first.metadata or {}
+    usages = [usage for epoch in epochs for usage in epoch.model_usage.values()]
+    costs = [usage.total_cost for usage in usages]
+    known_costs = [cost for cost in costs if cost is not None]
+    seconds = [epoch.total_time for epoch in epochs if epoch.total_time is not None]
+    scores = _scores([epoch.scores or {} for epoch in epochs if not epoch.error], reducer)
+    steps = metadata.get("n_steps")
+    if steps is None and isinstance(metadata.get("steps"), list):
+        steps = len(metadata["steps"])
+    label = metadata.get("label")
+    return SampleRecord(
+        id=str(first.id),
+        target=first.target if isinstance(first.target, str) else ", ".join(first.target),
+        text=first.input[:200] if isinstance(first.input, str) else "",
+        label=label if isinstance(label, int) else None,
+        n_steps=steps if isinstance(steps, int) else None,
+        facets={
+            name: str(metadata[name])
+            for name in FACETS
+            if isinstance(metadata.get(name), str | int) and metadata[name] != _TOO_LONG
+        },
+        scores={name: _score_record(score) for name, score in scores.items()},
+        error=None if scores else _error(epochs),
+        input_tokens=sum(prompt_tokens(usage) for usage in usages),
+        output_tokens=sum(usage.output_tokens for usage in usages),
+        cost=sum(known_costs) if known_costs and len(known_costs) == len(costs) else None,
+        seconds=sum(seconds) if seconds else None,
+    )
+
+
+def prompt_tokens(usage: ModelUsage) -> int:
+    """All tokens of the prompts, cached or not."""
+    cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
+    return usage.input_tokens + cached
+
+
+def _error(epochs: Sequence[Epoch]) -> str:
+    error = next((epoch.error for epoch in epochs if epoch.error), None)
+    return str(getattr(error, "message", error) or "no score")
+
+
+def _scores(epochs: Sequence[dict[str, Score]], reducer: ScoreReducer | None) -> dict[str, Score]:
+    if reducer is None or len(epochs) < 2:
+        return dict(epochs[0]) if epochs else {}
+    names = {name for scores in epochs for name in scores}
+    return {n: reducer([scores[n] for scores in epochs if n in scores]) for n in sorted(names)}
+
+
+def _score_record(score: Score) -> ScoreRecord:
+    metadata = score.metadata or {}
+    unread = metadata.get("unread")
+    value = _value(score.value)
+    voting = metadata.get("voting") or {}
+    hits_at = {int(k): float(hit) for k, hit in (voting.get("hits_at") or {}).items()}
+    if voting.get("asked") and isinstance(value, float):
+        hits_at[int(voting["asked"])] = value
+    return ScoreRecord(
+        value=value,
+        answer=score.answer,
+        unread=unread,
+        truncated=unread == Unread.TRUNCATED or bool(metadata.get("truncated")),
+        out_of_range=bool(metadata.get("out_of_range")),
+        left_out="left_out" in metadata,
+        hits_at=hits_at,
+        rewards=tuple(_rewards(metadata.get("rewards"))),
+        budget=_numbers(metadata.get("budget") or {}),
+    )
+
+
+def _value(value: Any) -> float | dict[str, float]:  # noqa: ANN401
+    if isinstance(value, dict):
+        return {str(name): _float(part) for name, part in value.items()}
+    return _float(value)
+
+
+def _float(value: Any) -> float:  # noqa: ANN401
+    """A score value as a number; nan if it is not one."""
+    if isinstance(value, str) and value not in ("C", "I", "P", "N"):
+        return nan
+    return float(_number(value)) if isinstance(value, str | int | float | bool) else nan
+
+
+def _rewards(rewards: object) -> list[float | None]:
+    given = rewards if isinstance(rewards, list) else []
+    return [float(one) if isinstance(one, int | float) else None for one in given]
+
+
+def _numbers(values: object) -> dict[str, float]:
+    given = values if isinstance(values, dict) else {}
+    return {str(name): float(v) for name, v in given.items() if isinstance(v, int | float)}

@@ -7,8 +7,8 @@ from inspect_ai.log import EvalSample
 from inspect_ai.scorer import CORRECT
 
 from misstep.registry import MisstepError
-from misstep.reports._logs import read_finished_log
-from misstep.reports._written import file_name, json_text
+from misstep.reports._runs import read_finished_log
+from misstep.reports._text import file_name, json_text
 from misstep.scorers import FOUND
 from misstep.solvers import SEARCH
 

@@ -1,112 +1,42 @@
-"""The study as a page of Markdown with its pictures and its data."""
+"""The study as a Markdown page with charts and data."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isnan
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from inspect_ai.log import EvalLog
 
 from misstep.generator import VERSION, third_of
-from misstep.reports._charts import drawn
-from misstep.reports._samples import (
-    ON_CORRECT,
-    ON_ERRORS,
+from misstep.reports._charts import FINDING_COLOURS, chart_bytes, chart_library
+from misstep.reports._samples import ON_CORRECT, ON_ERRORS, Finding
+from misstep.reports._study import (
+    DIMENSIONS,
     SCORER,
-    Finding,
-    Judged,
+    Dimension,
+    GroupCount,
+    JudgedSample,
+    critics_of,
+    dependence,
+    group_counts,
     judged_samples,
 )
-from misstep.reports._study import DIMENSIONS, Cell, cells, critics_of, dependence
-from misstep.reports._study_charts import findings_chart, rates_chart
+from misstep.reports._text import p_text, percent, with_interval
 
-FOLDER = "study"
-"""Of the pictures and the data, beside the page."""
+if TYPE_CHECKING:
+    from misstep.reports._charts import Chart
 
-Row = dict[str, object]
+STUDY_FOLDER = "study"
+"""The folder of the charts and the data, next to the page."""
 
-
-@dataclass(frozen=True)
-class Judgements:
-    """One critic's run."""
-
-    critic: str
-    log: EvalLog
-
-
-@dataclass(frozen=True)
-class Study:
-    """What the study found."""
-
-    page: str
-    pictures: dict[PurePosixPath, bytes]
-    figures: list[Row]
-    samples: list[Row]
-
-
-def study_of(runs: Sequence[Judgements], command: str) -> Study:
-    """Make the study of some finished runs on the same generated rows.
-
-    Args:
-        runs: The runs.
-        command: What the user wrote to have it.
-    """
-    table = [judged for run in runs for judged in judged_samples(run.log, run.critic)]
-    found = {dimension.name: cells(table, dimension) for dimension in DIMENSIONS}
-    critics = critics_of(table)
-    pictures = {
-        _picture(dimension.name): drawn(
-            rates_chart(found[dimension.name], dimension, critics), "svg"
-        )
-        for dimension in DIMENSIONS
-    }
-    for name, errors in (("errors", True), ("correct", False)):
-        pictures[_picture(name)] = drawn(findings_chart(table, errors), "svg")
-    return Study(
-        page=_page(runs, table, found, command),
-        pictures=pictures,
-        figures=[_figure(cell) for of_dimension in found.values() for cell in of_dimension],
-        samples=[_sample(judged) for judged in table],
-    )
-
-
-def _picture(name: str) -> PurePosixPath:
-    return PurePosixPath(FOLDER, f"{name}.svg")
-
-
-def _page(
-    runs: Sequence[Judgements],
-    table: Sequence[Judged],
-    found: dict[str, list[Cell]],
-    command: str,
-) -> str:
-    spec = runs[0].log.eval
-    critics = critics_of(table)
-    return TEMPLATE.format(
-        command=command,
-        version=VERSION,
-        arguments=", ".join(
-            f"`{name}={spec.task_args[name]}`"
-            for name in ROWS
-            if spec.task_args.get(name) is not None
-        ),
-        days=" and ".join(sorted({run.log.eval.created[:10] for run in runs})),
-        inspect=spec.packages["inspect_ai"],
-        results="\n".join(_results(runs)),
-        said="\n".join(f"- {_said(critic, table)}" for critic in critics),
-        plots="\n\n".join(f"![{d.title}]({_picture(d.name)})" for d in DIMENSIONS),
-        dependences="\n".join(_dependences(found, critics)),
-        folder=FOLDER,
-    )
-
+WIDTH, HEIGHT = 720, 260
 
 TEMPLATE = """\
 # Study: who finds the first error, and where
 
 First-error detection on generated solutions ([Procedural](procedural.md)), by baselines that call
-no model and by models. The page, its plots and its data are made from Inspect's logs by one
-command:
+no model and by models. One command makes the page, its plots and its data from Inspect's logs:
 
 ```bash
 {command}
@@ -121,36 +51,36 @@ Rows: generator {version}, {arguments}. Run on {days} with inspect_ai {inspect}.
 Percent, with 95% intervals: Wilson's for accuracies, a bootstrap over rows for F1. *Unparsed* and
 *truncated* answers hold no verdict and count as wrong.
 
-## What is said
+## Verdicts
 
-{said}
+{verdicts}
 
-![What every critic says of rows with an error]({folder}/errors.svg)
+![The verdicts of every critic on rows with an error]({folder}/errors.svg)
 
-![What every critic says of rows without an error]({folder}/correct.svg)
+![The verdicts of every critic on rows without an error]({folder}/correct.svg)
 
 ## What detection depends on
 
-A first error is found where the verdict is exactly its step. Lines are Wilson's 95% intervals.
+A first error is found if the verdict is exactly its step. Lines are Wilson's 95% intervals.
 
 {plots}
 
 ## Does it matter?
 
-How often chance alone would make the groups of a plot differ as much as they do: p-values of a
-permutation test, and a dash where all rows were judged alike. With so many tests, one in twenty is
-below 0.05 by chance. What is plotted hangs together: an early error has more steps that can depend
-on it, and a long solution more places for one.
+The p-values of a permutation test: how often chance alone makes the groups of a plot differ at
+least as much. A dash means that all rows were judged alike. One test in twenty is below 0.05 by
+chance. The dimensions are related: more steps can depend on an early error, and a long solution has
+more positions for an error.
 
 {dependences}
 
 ## Data
 
-[figures.csv]({folder}/figures.csv) has every point of the plots, with its interval and with what
-else was said. [samples.csv]({folder}/samples.csv) has every row and every verdict.
+[figures.csv]({folder}/figures.csv) has every point of the plots, with its interval and with the
+other verdicts. [samples.csv]({folder}/samples.csv) has every row and every verdict.
 """
 
-ROWS = (
+DATA_ARGUMENTS = (
     "seed",
     "n",
     "steps",
@@ -161,130 +91,253 @@ ROWS = (
     "correct_share",
     "domain",
 )
-"""The arguments that decide what is asked."""
-
-
-def _results(runs: Sequence[Judgements]) -> Iterator[str]:
-    yield "| critic | rows | error accuracy | correct accuracy | F1 | unparsed | truncated |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-    for run in runs:
-        figures = _metrics(run.log)
-        with_interval = (
-            _interval(*(figures[f"{name}{end}"] for end in ("", "_lower", "_upper")))
-            for name in ("error_accuracy", "correct_accuracy", "f1_score")
-        )
-        shares = (_percent(figures[name]) for name in ("unparsed", "truncated"))
-        rows = f"{figures['total_count']:.0f}"
-        yield f"| {' | '.join((run.critic, rows, *with_interval, *shares))} |"
-
-
-def _metrics(log: EvalLog) -> dict[str, float]:
-    scores = log.results.scores if log.results else []
-    return {
-        name: metric.value
-        for score in scores
-        if score.name == SCORER
-        for name, metric in score.metrics.items()
-    }
-
-
-def _said(critic: str, table: Sequence[Judged]) -> str:
-    own = [judged for judged in table if judged.critic == critic]
-    errors = Counter(judged.finding for judged in own if judged.has_error)
-    correct = Counter(judged.finding for judged in own if not judged.has_error)
-    of_errors = _shares(errors, ON_ERRORS, ERROR_PHRASES)
-    of_correct = _shares(correct, ON_CORRECT, CORRECT_PHRASES)
-    return (
-        f"**{critic}**, {errors.total()} rows with an error: {of_errors}. "
-        f"{correct.total()} rows without: {of_correct}. {_commonest(own)}"
-    )
-
-
-def _commonest(own: Sequence[Judged]) -> str:
-    """Whether a critic says much the same of all rows."""
-    verdicts = Counter(judged.verdict for judged in own if judged.verdict is not None)
-    if not verdicts:
-        return "No verdict of it could be read."
-    [(verdict, count)] = verdicts.most_common(1)
-    return f"Its commonest verdict is {verdict}, in {_percent(count / len(own))}% of all rows."
-
+"""The task arguments that decide which rows are generated."""
 
 ERROR_PHRASES: dict[Finding, str] = {
     "exact": "finds the first error in",
     "early": "names an earlier step in",
     "late": "names a later step in",
     "missed": "says that there is none in",
-    "out_of_range": "names a step that is not there in",
+    "out_of_range": "names a step that does not exist in",
     "unread": "gives no readable verdict in",
 }
 
 CORRECT_PHRASES: dict[Finding, str] = {
     "right": "says so in",
     "false_alarm": "raises a false alarm in",
-    "out_of_range": "names a step that is not there in",
+    "out_of_range": "names a step that does not exist in",
     "unread": "gives no readable verdict in",
 }
 
+CHART_WORDS: dict[Finding, str] = {
+    "exact": "the first error",
+    "early": "an earlier step",
+    "late": "a later step",
+    "missed": "no error",
+    "right": "no error",
+    "false_alarm": "a step",
+    "out_of_range": "a step that does not exist",
+    "unread": "no readable verdict",
+}
 
-def _shares(
-    counts: Counter[Finding], findings: Sequence[Finding], phrases: dict[Finding, str]
+DataRow = dict[str, object]
+
+
+@dataclass(frozen=True)
+class CriticRun:
+    """The run of one critic."""
+
+    critic: str
+    log: EvalLog
+
+
+@dataclass(frozen=True)
+class Study:
+    """The page of a study, its charts and its data."""
+
+    page: str
+    charts: dict[PurePosixPath, bytes]
+    metrics: list[DataRow]
+    samples: list[DataRow]
+
+
+def build_study(runs: Sequence[CriticRun], command: str) -> Study:
+    """Build the study of finished runs on the same generated rows.
+
+    Args:
+        runs: The runs.
+        command: The command of the user, for the page.
+    """
+    table = [sample for run in runs for sample in judged_samples(run.log, run.critic)]
+    counts = {dimension.name: group_counts(table, dimension) for dimension in DIMENSIONS}
+    critics = critics_of(table)
+    charts = {d.name: detection_chart(counts[d.name], d, critics) for d in DIMENSIONS}
+    charts |= {"errors": verdicts_chart(table, True), "correct": verdicts_chart(table, False)}
+    return Study(
+        page=_page(runs, table, counts, command),
+        charts={_chart_path(name): chart_bytes(chart, "svg") for name, chart in charts.items()},
+        metrics=[_metric_row(count) for of_dimension in counts.values() for count in of_dimension],
+        samples=[_sample_row(sample) for sample in table],
+    )
+
+
+def _chart_path(name: str) -> PurePosixPath:
+    return PurePosixPath(STUDY_FOLDER, f"{name}.svg")
+
+
+def _page(
+    runs: Sequence[CriticRun],
+    table: Sequence[JudgedSample],
+    counts: dict[str, list[GroupCount]],
+    command: str,
 ) -> str:
+    spec = runs[0].log.eval
+    critics = critics_of(table)
+    return TEMPLATE.format(
+        command=command,
+        version=VERSION,
+        arguments=", ".join(
+            f"`{name}={spec.task_args[name]}`"
+            for name in DATA_ARGUMENTS
+            if spec.task_args.get(name) is not None
+        ),
+        days=" and ".join(sorted({run.log.eval.created[:10] for run in runs})),
+        inspect=spec.packages["inspect_ai"],
+        results="\n".join(_result_lines(runs)),
+        verdicts="\n".join(f"- {_verdicts_sentence(critic, table)}" for critic in critics),
+        plots="\n\n".join(f"![{d.title}]({_chart_path(d.name)})" for d in DIMENSIONS),
+        dependences="\n".join(_dependence_lines(counts, critics)),
+        folder=STUDY_FOLDER,
+    )
+
+
+def _result_lines(runs: Sequence[CriticRun]) -> Iterator[str]:
+    yield "| critic | rows | error accuracy | correct accuracy | F1 | unparsed | truncated |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for run in runs:
+        metrics = _log_metrics(run.log)
+        estimates = (
+            with_interval(metrics[name], metrics[f"{name}_lower"], metrics[f"{name}_upper"])
+            for name in ("error_accuracy", "correct_accuracy", "f1_score")
+        )
+        shares = (percent(metrics[name]) for name in ("unparsed", "truncated"))
+        rows = f"{metrics['total_count']:.0f}"
+        yield f"| {' | '.join((run.critic, rows, *estimates, *shares))} |"
+
+
+def _log_metrics(log: EvalLog) -> dict[str, float]:
+    return {
+        name: metric.value
+        for score in (log.results.scores if log.results else [])
+        if score.name == SCORER
+        for name, metric in score.metrics.items()
+    }
+
+
+def _verdicts_sentence(critic: str, table: Sequence[JudgedSample]) -> str:
+    own = [sample for sample in table if sample.critic == critic]
+    errors = Counter(sample.finding for sample in own if sample.has_error)
+    corrects = Counter(sample.finding for sample in own if not sample.has_error)
+    return (
+        f"**{critic}**, {errors.total()} rows with an error: {_shares(errors, ERROR_PHRASES)}. "
+        f"{corrects.total()} rows without: {_shares(corrects, CORRECT_PHRASES)}. "
+        f"{_most_frequent_verdict(own)}"
+    )
+
+
+def _shares(counts: Counter[Finding], phrases: dict[Finding, str]) -> str:
     return ", ".join(
-        f"{phrases[finding]} {_percent(counts[finding] / counts.total())}%"
-        for finding in findings
+        f"{phrase} {percent(counts[finding] / counts.total())}%"
+        for finding, phrase in phrases.items()
         if counts[finding]
     )
 
 
-def _dependences(found: dict[str, list[Cell]], critics: Sequence[str]) -> Iterator[str]:
+def _most_frequent_verdict(own: Sequence[JudgedSample]) -> str:
+    verdicts = Counter(sample.verdict for sample in own if sample.verdict is not None)
+    if not verdicts:
+        return "None of its verdicts could be read."
+    [(verdict, count)] = verdicts.most_common(1)
+    return f"Its most frequent verdict is {verdict}, in {percent(count / len(own))}% of all rows."
+
+
+def _dependence_lines(counts: dict[str, list[GroupCount]], critics: Sequence[str]) -> Iterator[str]:
     yield f"| critic | {' | '.join(dimension.name.replace('_', ' ') for dimension in DIMENSIONS)} |"
     yield f"| --- |{' ---: |' * len(DIMENSIONS)}"
     for critic in critics:
-        values = (dependence(found[dimension.name], critic) for dimension in DIMENSIONS)
-        yield f"| {critic} | {' | '.join(_p(value) for value in values)} |"
+        values = (dependence(counts[dimension.name], critic) for dimension in DIMENSIONS)
+        yield f"| {critic} | {' | '.join(p_text(value, 3) for value in values)} |"
 
 
-def _p(value: float) -> str:
-    return "–" if isnan(value) else "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _percent(value: float) -> str:
-    return "undefined" if isnan(value) else f"{100 * value:.1f}"
-
-
-def _interval(value: float, lower: float, upper: float) -> str:
-    return (
-        _percent(value)
-        if isnan(lower)
-        else (f"{_percent(value)} [{_percent(lower)}, {_percent(upper)}]")
-    )
-
-
-def _figure(cell: Cell) -> Row:
-    rate = cell.rate
+def _metric_row(count: GroupCount) -> DataRow:
+    rate = count.rate
     return {
-        "dimension": cell.dimension,
-        "group": cell.group,
-        "critic": cell.critic,
-        "rows": cell.rows,
+        "dimension": count.dimension,
+        "group": count.group,
+        "critic": count.critic,
+        "rows": count.rows,
         "rate": rate.value,
         "lower": rate.lower,
         "upper": rate.upper,
-        **{f: cell.findings[f] for f in dict.fromkeys((*ON_ERRORS, *ON_CORRECT))},
+        **{f: count.findings[f] for f in dict.fromkeys((*ON_ERRORS, *ON_CORRECT))},
     }
 
 
-def _sample(judged: Judged) -> Row:
-    known = judged.metadata
+def _sample_row(sample: JudgedSample) -> DataRow:
+    known = sample.metadata
     return {
-        "critic": judged.critic,
-        "id": judged.id,
+        "critic": sample.critic,
+        "id": sample.id,
         "family": known["family"],
         "length": known["length"],
-        "label": judged.label,
-        "third": third_of(judged.label, int(known["length"])) if judged.has_error else None,
+        "label": sample.label,
+        "third": third_of(sample.label, int(known["length"])) if sample.has_error else None,
         **{name: known[name] for name in ("error_type", "outcome", "dependants")},
-        "verdict": judged.verdict,
-        "finding": judged.finding,
-        "unread": judged.unread,
+        "verdict": sample.verdict,
+        "finding": sample.finding,
+        "unread": sample.unread,
     }
+
+
+def detection_chart(
+    counts: Sequence[GroupCount], dimension: Dimension, critics: Sequence[str]
+) -> "Chart":
+    """The rates of all critics with their intervals, side by side for every group."""
+    alt = chart_library()
+    values = [
+        {
+            "group": str(count.group),
+            "critic": count.critic,
+            "rate": count.rate.value,
+            "lower": count.rate.lower,
+            "upper": count.rate.upper,
+            "rows": count.rows,
+        }
+        for count in counts
+    ]
+    groups = list(dict.fromkeys(str(count.group) for count in counts))
+    # Long names side by side would overlap.
+    angle = -20 if max(map(len, groups)) > 10 else 0
+    title = "Share of first errors found" if dimension.errors else "Share of false alarms"
+    legend = alt.Legend(orient="top", columns=3, labelLimit=400)
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X("group:N", sort=groups, title=dimension.title, axis=alt.Axis(labelAngle=angle)),
+        xOffset=alt.XOffset("critic:N", sort=list(critics)),
+        color=alt.Color("critic:N", sort=list(critics), title=None, legend=legend),
+    )
+    points = base.mark_point(filled=True, size=45).encode(
+        y=alt.Y("rate:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
+        tooltip=["critic:N", "group:N", "rate:Q", "lower:Q", "upper:Q", "rows:Q"],
+    )
+    lines = base.mark_rule().encode(y=alt.Y("lower:Q", title=title), y2="upper:Q")
+    chart: Chart = (lines + points).properties(width=WIDTH, height=HEIGHT)
+    return chart
+
+
+def verdicts_chart(table: Sequence[JudgedSample], errors: bool) -> "Chart":
+    """The verdicts of every critic, as shares of the rows with an error, or without one."""
+    alt = chart_library()
+    findings = ON_ERRORS if errors else ON_CORRECT
+    words = [CHART_WORDS[finding] for finding in findings]
+    counts = Counter((s.critic, s.finding) for s in table if s.has_error == errors)
+    critics = critics_of(table)
+    values = [
+        {"critic": critic, "said": words[order], "order": order, "rows": counts[critic, finding]}
+        for critic in critics
+        for order, finding in enumerate(findings)
+    ]
+    colours = alt.Scale(domain=words, range=[FINDING_COLOURS[finding] for finding in findings])
+    legend = alt.Legend(orient="top", columns=6, labelLimit=400)
+    kind = "with an error" if errors else "without an error"
+    chart: Chart = (
+        alt.Chart(alt.Data(values=values), title=f"Rows {kind}: the verdict names")
+        .mark_bar()
+        .encode(
+            y=alt.Y("critic:N", sort=critics, title=None, axis=alt.Axis(labelLimit=300)),
+            x=alt.X("rows:Q", stack="normalize", title=None, axis=alt.Axis(format="%")),
+            color=alt.Color("said:N", title=None, sort=words, scale=colours, legend=legend),
+            order="order:Q",
+        )
+        .properties(width=WIDTH - 130)
+    )
+    return chart

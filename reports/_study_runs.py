@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from misstep.registry import MisstepError
-from misstep.reports._study_page import Judgements
+from misstep.reports._study_page import CriticRun
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
@@ -24,7 +24,7 @@ class _RunOptions(TypedDict, total=False):
 
 def study_runs(
     models: Sequence[str], critic: str, arguments: dict[str, Any], embedded: int, log_dir: str
-) -> Iterator[Judgements]:
+) -> Iterator[CriticRun]:
     """Yield the study's runs; runs that are already finished are read from their logs.
 
     Args:
@@ -42,14 +42,14 @@ def study_runs(
     baselines = [arguments | {"critic": baseline} for baseline in BASELINES]
     # Inspect's full display takes longer than these runs.
     logs = _finished_logs(baselines, "none/none", log_dir, display="log", log_realtime=False)
-    yield from map(Judgements, BASELINES, logs)
+    yield from map(CriticRun, BASELINES, logs)
     if embedded:
         asked = arguments | {"critic": EMBEDDED_CRITIC}
         [log] = _finished_logs([asked], EMBEDDED, log_dir, limit=embedded)
-        yield Judgements(f"{EMBEDDED}, {EMBEDDED_CRITIC}", log)
+        yield CriticRun(f"{EMBEDDED}, {EMBEDDED_CRITIC}", log)
     for model in models:
         [log] = _finished_logs([arguments | {"critic": critic}], model, log_dir)
-        yield Judgements(f"{model}, {critic}", log)
+        yield CriticRun(f"{model}, {critic}", log)
 
 
 def _finished_logs(

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable
 
-from misstep.registry import CHARACTERS_A_TOKEN
+from misstep.registry import CHARACTERS_PER_TOKEN
 
 logger = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ def warn_of_long_prompts(prompts: Iterable[tuple[object, str]], context: int | N
     """
     if context is None:
         return
-    tokens = {id: -(-len(prompt) // CHARACTERS_A_TOKEN) for id, prompt in prompts}
+    tokens = {id: -(-len(prompt) // CHARACTERS_PER_TOKEN) for id, prompt in prompts}
     beyond = [id for id, count in tokens.items() if count > context]
     if beyond:
         longest = max(beyond, key=tokens.__getitem__)

@@ -16,7 +16,7 @@ from misstep.registry import (
     UnknownNameError,
     find_domain,
     find_judge,
-    from_start,
+    user_path,
 )
 from misstep.solvers._asking import SEED
 from misstep.solvers._baselines import label_distribution, last_step, no_error, uniform
@@ -143,7 +143,7 @@ def own_solver(name: str, known: Iterable[str]) -> Solver:
 
 def _load(file: str) -> None:
     """Run the user's own file, so that its solvers are registered."""
-    path = from_start(file)
+    path = user_path(file)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise MisstepError(f"critic={file}: there is no Python file at {path}.")

@@ -6,7 +6,7 @@ from typing import Any
 
 from inspect_ai.model import ModelOutput
 
-from misstep.registry import CHARACTERS_A_TOKEN, find_continuation
+from misstep.registry import CHARACTERS_PER_TOKEN, find_continuation
 from misstep.scorers import VARIATIONS
 from misstep.solvers._conversations import ContinuationOptions, conversation
 from misstep.solvers._turns import Call, TurnPlan
@@ -45,7 +45,7 @@ def continuation_tokens(
         answer_tokens: How much it writes where it answers.
     """
     words, chosen = find_continuation(prompts), options or ContinuationOptions()
-    reply = ModelOutput.from_content("none", "x" * CHARACTERS_A_TOKEN * reasoning_tokens)
+    reply = ModelOutput.from_content("none", "x" * CHARACTERS_PER_TOKEN * reasoning_tokens)
     calls = prompt = completion = 0
     for variation in VARIATIONS:
         plan = TurnPlan("new_turn")
@@ -60,4 +60,4 @@ def continuation_tokens(
 
 
 def _tokens(call: Call) -> int:
-    return -(-sum(len(message.text) for message in call.messages) // CHARACTERS_A_TOKEN)
+    return -(-sum(len(message.text) for message in call.messages) // CHARACTERS_PER_TOKEN)

@@ -1,4 +1,4 @@
-"""What all tests share: the real rows, where they are, and no network but this machine."""
+"""Fixtures of all tests: real rows, a user's own rows, a served model, a browser, no network."""
 
 import json
 import os
@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from misstep.loaders import Row, load_rows
+from misstep.loaders import FirstErrorRow, load_rows
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import local_model, run_task
 
 ROOT = Path(__file__).parents[1]
 
@@ -18,9 +20,15 @@ def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="ignored: all tests always run")
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    """Tests marked `anyio` run on asyncio, as Inspect does."""
+    return "asyncio"
+
+
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch):
-    """Whatever leaves this machine is a mistake of the test."""
+    """Refuse connections that leave this machine."""
     connect = socket.socket.connect
 
     def guarded(self, address):
@@ -37,7 +45,7 @@ def no_network(monkeypatch):
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """The offline mirror with real rows."""
+    """Return the offline mirror, a folder with real rows."""
     folder = os.environ.get("MISSTEP_DATA")
     if not folder or not (Path(folder) / "processbench" / "gsm8k.json").is_file():
         pytest.skip("MISSTEP_DATA does not name a folder with real rows (processbench/gsm8k.json)")
@@ -45,14 +53,14 @@ def real_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def real_rows(real_data) -> dict[str, list[Row]]:
-    """The checked rows of the two subsets that the mirror holds."""
+def real_rows(real_data) -> dict[str, list[FirstErrorRow]]:
+    """Return the checked rows of the two subsets in the mirror."""
     return {subset: load_rows("processbench", subset) for subset in ("gsm8k", "math")}
 
 
 @pytest.fixture
 def own_rows() -> list[dict]:
-    """Three good rows of a user's own."""
+    """Return three good rows of a user's own file."""
     return [
         {"id": "a", "problem": "1 + 1?", "steps": ["1 + 1 = 3."], "label": 0, "subset": "sums"},
         {"id": "b", "problem": "2 + 2?", "steps": ["2 + 2", "= 4."], "label": -1, "note": "x"},
@@ -62,17 +70,32 @@ def own_rows() -> list[dict]:
 
 @pytest.fixture
 def own_file(tmp_path, own_rows) -> Path:
-    """A user's own JSON Lines file."""
+    """Return a user's own JSON Lines file."""
     path = tmp_path / "own.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in own_rows), encoding="utf-8")
     return path
 
 
+@pytest.fixture
+def serve(tmp_path):
+    """Run a task against a real server on this machine; return the log and the server."""
+
+    def run(task, reply, *, max_choices=None, faults=None, port=0, **options):
+        with OpenAIServer(reply, max_choices=max_choices, faults=faults, port=port) as server:
+            log = run_task(
+                task, tmp_path / "logs", local_model(server), max_connections=64, **options
+            )
+            return log, server
+
+    return run
+
+
 @pytest.fixture(scope="module")
 def chromium():
-    """A real browser, without a window: `chromium.new_page()`.
+    """Yield a real browser without a window: `chromium.new_page()`.
 
-    For one module: while Playwright runs, no other event loop can in the same thread.
+    The fixture lasts for one module: while Playwright runs, no other event loop can run in the
+    same thread.
     """
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:

@@ -1,13 +1,13 @@
 import pytest
 
-import benchmarks.loading
+import benchmarks.computing
 from benchmarks.__main__ import main
 from benchmarks._measurement import Measurement
 
 
 def table_of(monkeypatch, capsys, measure):
-    monkeypatch.setattr(benchmarks.loading, "measure", measure)
-    code = main(["--only", "loading"])
+    monkeypatch.setattr(benchmarks.computing, "measure", measure)
+    code = main(["--only", "computing"])
     return code, capsys.readouterr().out
 
 
@@ -39,5 +39,5 @@ def test_a_skipped_figure_says_why(monkeypatch, capsys):
 
 def test_a_crash_is_named_and_fails_the_command(monkeypatch, capsys):
     code, out = table_of(monkeypatch, capsys, lambda: [1 / 0])
-    assert "Crashed: loading" in out
+    assert "Crashed: computing" in out
     assert code == 1

@@ -14,9 +14,9 @@ from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.processbench import processbench
 from misstep.registry import MisstepError
 from tests.cli.test_import import run_import
-from tests.deltabench_rows import delta_row
-from tests.evals.conftest import figures, serve  # noqa: F401
 from tests.support.openai_server import Fault, Faults
+from tests.support.rows import delta_row
+from tests.support.runs import metrics_of
 
 
 def export(*arguments):
@@ -47,7 +47,7 @@ def vote(request, choice):
     return rf"I say \boxed{{{[1, 1, -1, 0][choice % 4]}}}"
 
 
-def test_deltabench_writes_rows_and_figures_by_task(serve, delta_file, tmp_path, monkeypatch):  # noqa: F811
+def test_deltabench_writes_rows_and_figures_by_task(serve, delta_file, tmp_path, monkeypatch):
     log, _ = serve(deltabench(source=delta_file), vote)
     monkeypatch.chdir(tmp_path)
     result = export(log.location, "--format", "deltabench")
@@ -71,7 +71,7 @@ def test_deltabench_writes_rows_and_figures_by_task(serve, delta_file, tmp_path,
 
 
 def test_what_processbench_writes_is_imported_with_the_same_figures(
-    serve,  # noqa: F811
+    serve,
     delta_file,
     tmp_path,
 ):
@@ -82,7 +82,7 @@ def test_what_processbench_writes_is_imported_with_the_same_figures(
         folder = tmp_path / f"out-{number}"
         files = export(log.location, "--format", "processbench", "-o", folder).output.split()
         logs, output = run_import(tmp_path / f"again-{number}", *files, "--model", "m")
-        was, again = figures(log), figures(logs["imported/m"])
+        was, again = metrics_of(log), metrics_of(logs["imported/m"])
         assert was.keys() == again.keys()
         for name, value in was.items():
             same = again[name] == value or (math.isnan(value) and math.isnan(again[name]))
@@ -95,7 +95,7 @@ def test_what_processbench_writes_is_imported_with_the_same_figures(
     ]
 
 
-def test_processbench_rows_have_the_samples_own_fields(serve, own_file, tmp_path):  # noqa: F811
+def test_processbench_rows_have_the_samples_own_fields(serve, own_file, tmp_path):
     log, _ = serve(processbench(source=str(own_file)), vote)
     export(log.location, "--format", "processbench", "-o", tmp_path / "out")
     [row] = lines(tmp_path / "out" / "own_correct.jsonl")
@@ -106,7 +106,7 @@ def test_processbench_rows_have_the_samples_own_fields(serve, own_file, tmp_path
     assert len(lines(tmp_path / "out" / "sums_error.jsonl")) == 1
 
 
-def test_json_has_the_guides_shape_in_percent(serve, own_file, tmp_path):  # noqa: F811
+def test_json_has_the_guides_shape_in_percent(serve, own_file, tmp_path):
     log, _ = serve(processbench(source=str(own_file)), lambda *_: r"\boxed{0}")
     export(log.location, "--format", "json", "-o", tmp_path)
     content = json.loads((tmp_path / "own_openai-api_local_critic_votes1.json").read_text())
@@ -129,7 +129,7 @@ def test_json_has_the_guides_shape_in_percent(serve, own_file, tmp_path):  # noq
     }
 
 
-def test_samples_that_failed_are_left_out_and_told_of(serve, own_file, tmp_path):  # noqa: F811
+def test_samples_that_failed_are_left_out_and_told_of(serve, own_file, tmp_path):
     def broken_once(request, choice):
         if "2 + 2" in request.text:
             raise RuntimeError("no")
@@ -142,7 +142,7 @@ def test_samples_that_failed_are_left_out_and_told_of(serve, own_file, tmp_path)
     assert len(json.loads(path.read_text())["results"]) == 2
 
 
-def test_what_cannot_be_exported_is_one_message_and_no_file(serve, own_file, delta_file, tmp_path):  # noqa: F811
+def test_what_cannot_be_exported_is_one_message_and_no_file(serve, own_file, delta_file, tmp_path):
     log, _ = serve(processbench(source=str(own_file)), vote)
     sections, _ = serve(deltabench_sections(source=delta_file, critic="no_error"), vote)
     epochs, _ = serve(processbench(source=str(own_file)), vote, epochs=2)

@@ -5,12 +5,12 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from benchmarks._logs import guesses
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
 from misstep.reports import paired_samples, planned_runs, read_logs, reference_page
 from misstep.reports._power import Aim
 from tests.reports.conftest import ROWS, write_run
+from tests.support.logs import guesses
 
 
 def run(*arguments):
@@ -38,15 +38,13 @@ def test_compare_prints_a_table_and_the_method(logs):
 
 
 def test_power_tells_samples_and_differences(logs):
-    content = json.loads(
-        run("power", "--accuracies", 0.6, 0.65, "--agree", 0.85, "--format", "json")
-    )
+    content = json.loads(run("power", "--accuracies", 0.6, 0.65, "--agree", 0.85, "--json"))
     assert content["needed"][-1]["samples"] == paired_samples(0.6, 0.65, Aim(), 0.15)
     assert "the same samples, 85.0 agree" in content["needed"][-1]["design"]
     output = run("power", "processbench.sample", "--accuracy", 0.5)
     assert "with an error" in output
     assert "F1" in output
-    content = json.loads(run("power", logs / "a.eval", logs / "b.eval", "--format", "json"))
+    content = json.loads(run("power", logs / "a.eval", logs / "b.eval", "--json"))
     parts = {part["part"]: part for part in content["set"]}
     assert parts["all"]["samples"] == len(ROWS)
     # Two runs mostly agree more than by chance, and then show smaller differences.
@@ -56,8 +54,8 @@ def test_power_tells_samples_and_differences(logs):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["power"], "Nothing to work out"),
-        (["power", "--accuracies", "0.5", "0.5"], "there is no difference to see"),
+        (["power"], "Nothing to compute"),
+        (["power", "--accuracies", "0.5", "0.5"], "there is no difference to detect"),
         (["power", "processbenhc"], "Did you mean 'processbench'"),
         (["estimate", "procesbench", "--model", "m"], "Did you mean 'processbench'"),
         (["estimate", "processbench.sample", "--model", "m", "-T", "vots=8"], "vots"),

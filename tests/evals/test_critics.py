@@ -1,12 +1,11 @@
 from collections import Counter
 
 import pytest
-from inspect_ai import eval as run_task
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import solver
 
 from misstep.evals.processbench import processbench
-from tests.evals.conftest import figures
+from tests.support.runs import metrics_of, succeed
 
 OWN = '''
 from inspect_ai.model import ModelOutput
@@ -24,17 +23,8 @@ def longest_step():
 '''
 
 
-def run(tmp_path, **options):
-    limit = options.pop("limit", None)
-    [log] = run_task(
-        processbench(source="sample", **options),
-        model="mockllm/model",
-        log_dir=str(tmp_path),
-        display="log",
-        limit=limit,
-    )
-    assert log.status == "success"
-    return log
+def run(tmp_path, limit=None, **options):
+    return succeed(processbench(source="sample", **options), tmp_path, limit=limit)
 
 
 def test_a_critic_out_of_ones_own_file(tmp_path):
@@ -60,7 +50,7 @@ def test_a_solver_as_critic_from_python(tmp_path):
 
 
 def test_always_no_error_is_right_on_every_correct_solution(tmp_path):
-    got = figures(run(tmp_path, critic="no_error", limit=40))
+    got = metrics_of(run(tmp_path, critic="no_error", limit=40))
     assert (got["error_accuracy"], got["correct_accuracy"], got["f1_score"]) == (0.0, 1.0, 0.0)
 
 
@@ -68,7 +58,7 @@ def test_always_the_last_step(tmp_path):
     log = run(tmp_path, critic="last_step", limit=60)
     wrong = [sample.metadata for sample in log.samples if sample.metadata["label"] >= 0]
     last = [row["label"] == len(row["steps"]) - 1 for row in wrong]
-    assert figures(log)["error_accuracy"] == pytest.approx(sum(last) / len(wrong))
+    assert metrics_of(log)["error_accuracy"] == pytest.approx(sum(last) / len(wrong))
 
 
 @pytest.mark.parametrize("critic", ["uniform", "label_distribution"])

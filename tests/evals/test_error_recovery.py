@@ -9,15 +9,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from inspect_ai import eval as run_task
-from inspect_ai.model import get_model
 
 from misstep.evals.error_recovery import error_recovery
 from misstep.registry import MisstepError, evals
 from misstep.solvers import ContinuationOptions, continuation_tokens
-from tests.evals.conftest import figures
-from tests.recovery_model import is_final, knows, student, variation_of
 from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
+from tests.support.recovery_model import is_final, knows, student, variation_of
+from tests.support.runs import local_model, metrics_of, run_task, succeed
 
 ROOT = Path(__file__).parents[2]
 WORDS = yaml.safe_load((ROOT / "registry" / "continuations.yaml").read_text(encoding="utf-8"))[
@@ -118,23 +116,14 @@ def whole_run(tmp_path_factory):
     """All generated problems once, with answers that only the lenient scorer takes for right."""
     task = error_recovery(source="generated", per_task=4)
     with OpenAIServer(student(task.dataset, "Answer:  {}.".format)) as server:
-        model = get_model(
-            "openai-api/local/student", base_url=server.url, api_key="x", memoize=False
-        )
-        [log] = run_task(
-            task,
-            model=model,
-            log_dir=str(tmp_path_factory.mktemp("logs")),
-            display="none",
-            max_connections=64,
-            log_realtime=False,
-        )
+        folder = tmp_path_factory.mktemp("logs")
+        log = succeed(task, folder, local_model(server), max_connections=64)
     return task.dataset, log
 
 
 def test_the_rates_are_those_of_the_answers(whole_run):
     samples, log = whole_run
-    strict, lenient = figures(log, "recovery"), figures(log, "recovery_lenient")
+    strict, lenient = metrics_of(log, "recovery"), metrics_of(log, "recovery_lenient")
     for variation in ("NR", "CR", "IR"):
         right = [knows(sample, variation) for sample in samples]
         assert lenient[f"{variation}_correct_rate"] == pytest.approx(sum(right) / len(samples))
@@ -172,8 +161,7 @@ def test_every_variation_is_a_span_and_the_turn_is_recorded(whole_run):
 def test_the_variations_and_the_samples_run_at_once(tmp_path):
     task = error_recovery(source="generated", per_task=2)
     with OpenAIServer(student(task.dataset), latency=300) as server:
-        model = get_model("openai-api/local/m", base_url=server.url, api_key="x", memoize=False)
-        run_task(task, model=model, log_dir=str(tmp_path), display="none", log_realtime=False)
+        succeed(task, tmp_path, local_model(server))
         assert server.most_in_flight == 30
 
 
@@ -198,9 +186,9 @@ def test_a_reply_without_an_answer_is_wrong_and_counted(serve, kind):
         return knowing(request, choice)
 
     log, _ = serve(task, reply)
-    strict = figures(log, "recovery")
+    strict = metrics_of(log, "recovery")
     assert strict[kind] == pytest.approx(1 / 3)
-    assert strict["IR_correct_rate"] == figures(log, "recovery_lenient")["IR_correct_rate"] == 0
+    assert strict["IR_correct_rate"] == metrics_of(log, "recovery_lenient")["IR_correct_rate"] == 0
     score = log.samples[0].scores["recovery"]
     assert score.value["IR"] == 0
     assert score.metadata["IR"]["unread"] == kind
@@ -216,7 +204,7 @@ def test_cut_reasoning_is_reported_and_the_answer_counts(serve):
         return sample.target if is_final(messages) else Reply("So we", "length")
 
     log, _ = serve(task, reply)
-    strict = figures(log, "recovery")
+    strict = metrics_of(log, "recovery")
     assert (strict["reasoning_truncated"], strict["truncated"]) == (1, 0)
     assert strict["IR_correct_rate"] == 1
 
@@ -248,14 +236,7 @@ def test_a_failed_call_is_made_again_and_never_an_answer(serve):
 )
 def test_the_embedded_model_continues_the_given_text(tmp_path):
     task = generated(max_tokens=4)
-    [log] = run_task(
-        task,
-        model="embedded/smollm2",
-        limit=1,
-        log_dir=str(tmp_path),
-        display="none",
-        log_realtime=False,
-    )
+    log = succeed(task, tmp_path, "embedded/smollm2", limit=1)
     [sample] = log.samples
     turns = {name: kept["turn"] for name, kept in sample.store["variations"].items()}
     assert turns == {"NR": "plain", "CR": "continued", "IR": "continued"}
@@ -265,7 +246,7 @@ def test_the_embedded_model_continues_the_given_text(tmp_path):
     ]
     assert sample.messages[2].text.startswith("\n".join(given))
     assert len(sample.messages[2].text) > len("\n".join(given))
-    assert figures(log, "recovery")["continued"] == 1
+    assert metrics_of(log, "recovery")["continued"] == 1
 
 
 def refusing(task):
@@ -315,7 +296,7 @@ def test_epochs_are_seen_together(serve):
         return "no" if (variation, seen[sample.id, variation]) == ("IR", 1) else sample.target
 
     log, _ = serve(task, reply, epochs=2)
-    strict = figures(log, "recovery")
+    strict = metrics_of(log, "recovery")
     rates = [strict[f"{name}_correct_rate"] for name in ("NR", "CR", "IR")]
     assert rates == [0, 1, 0.5]
     assert strict["recovery_rate"] == 0.5
@@ -350,16 +331,7 @@ def test_a_wrong_argument_names_what_is_allowed(options, says):
 def test_three_ways_to_a_variant(tmp_path, monkeypatch, spec, arguments):
     monkeypatch.chdir(ROOT)
     with OpenAIServer(lambda request, choice: "1") as server:
-        model = get_model("openai-api/local/m", base_url=server.url, api_key="x", memoize=False)
-        [log] = run_task(
-            spec,
-            task_args=arguments,
-            model=model,
-            limit=1,
-            log_dir=str(tmp_path),
-            display="none",
-            log_realtime=False,
-        )
+        log = run_task(spec, tmp_path, local_model(server), task_args=arguments, limit=1)
         assert [r.body["max_tokens"] for r in server.requests] == [32] * 6
     assert log.status == "success"
     assert log.eval.dataset.samples == 40

@@ -4,25 +4,16 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 from misstep.evals.processbench import processbench
-from tests.support.openai_server import Fault, Faults, critic, plus_minus
+from tests.support.openai_server import PASSING_FAULTS, Fault, Faults, critic, plus_minus
 
 SAMPLES = 24
-PASSING = [
-    Fault.RATE_LIMIT,
-    Fault.RETRY_AFTER,
-    Fault.SERVER_ERROR,
-    Fault.UNAVAILABLE,
-    Fault.CUT,
-    Fault.SLOW_BODY,
-    Fault.MALFORMED_JSON,
-    Fault.NO_CHOICES,
-]
-"""Faults of a moment: asked again, the server answers."""
 
 
 def faults(rate):
     """All passing faults, at a rate in all."""
-    return Faults(dict.fromkeys(PASSING, rate / len(PASSING)), retry_after=0.1, pause=0.2)
+    return Faults(
+        dict.fromkeys(PASSING_FAULTS, rate / len(PASSING_FAULTS)), retry_after=0.1, pause=0.2
+    )
 
 
 @pytest.mark.parametrize(

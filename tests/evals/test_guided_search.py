@@ -10,15 +10,14 @@ from zlib import crc32
 
 import pytest
 from click.testing import CliRunner
-from inspect_ai import eval as run_task
 from inspect_ai.model import get_model
 
 from misstep.cli._main import cli
 from misstep.evals.guided_search import guided_search
 from misstep.registry import MisstepError
 from misstep.scorers import compare_answers
-from tests.evals.conftest import figures
 from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
+from tests.support.runs import local_model, metrics_of, run_task, succeed
 
 LAST = 3
 """The step that ends a solution of the policy below."""
@@ -79,24 +78,18 @@ def search(tmp_path, problems):
     def run(reply=both, *, faults=None, source=None, limit=None, during=None, **options):
         with OpenAIServer(reply, faults=faults) as server:
             models = [
-                get_model(
-                    f"openai-api/local/{name}", base_url=server.url, api_key="x", memoize=False
-                )
-                for name in ("policy", "judge")
+                local_model(server, f"openai-api/local/{name}") for name in ("policy", "judge")
             ]
             if during is not None:
                 threading.Thread(target=during, args=[server], daemon=True).start()
             settings = {"style": "single_token", "continuation": "prefill"} | options
-            [log] = run_task(
+            log = succeed(
                 guided_search(source=source or problems, **settings),
-                model=models[0],
+                tmp_path / "logs",
+                models[0],
                 model_roles={"reward": models[1]},
-                log_dir=str(tmp_path / "logs"),
-                display="log",
                 limit=limit,
-                log_realtime=False,
             )
-            assert log.status == "success", log.error
             return log, server
 
     return run
@@ -126,7 +119,7 @@ def test_each_step_is_the_best_of_the_candidates(search):
         assert score.metadata["budget"]["reward_calls"] == 6 * LAST
         tokens = sum(e.output.usage.total_tokens for e in sample.events if e.event == "model")
         assert score.metadata["budget"]["tokens"] == tokens
-    got = figures(log, "final_answer")
+    got = metrics_of(log, "final_answer")
     right = [sample.scores["final_answer"].value == "C" for sample in log.samples]
     assert got["accuracy"] == pytest.approx(sum(right) / len(right))
     assert (got["total_count"], got["unfinished"], got["unanswered"]) == (6, 0, 0)
@@ -195,14 +188,14 @@ def test_best_of_n_chooses_by_four_aggregations_from_the_same_solutions(search):
         majority = max(answers, key=answers.count)
         assert hits["majority"] == (majority == sample.target)
         assert hits["mean"] == (sample.scores["final_answer"].value == "C")
-    got = figures(log, "final_answer")
+    got = metrics_of(log, "final_answer")
     assert got["oracle_accuracy"] >= max(got[f"{name}_accuracy"] for name in means)
 
 
 def test_majority_and_plain_need_no_reward_model(search):
     log, server = search(method="majority", limit=3)
     assert {request.body["model"] for request in server.requests} == {"policy"}
-    assert figures(log, "final_answer")["mean_reward_tokens"] == 0
+    assert metrics_of(log, "final_answer")["mean_reward_tokens"] == 0
     log, server = search(method="plain", limit=3)
     assert [request.body.get("n") for request in server.requests] == [None] * 3
     assert {request.body["temperature"] for request in server.requests} == {0.0}
@@ -266,7 +259,7 @@ def test_a_policy_that_does_not_end_leaves_the_sample_unfinished(search, write, 
         assert (score.value, score.answer) == ("I", None)
         assert says in score.explanation
         assert len(sample.store["search"]) == iterations
-    got = figures(log, "final_answer")
+    got = metrics_of(log, "final_answer")
     assert (got["unfinished"], got["unanswered"], got["total_count"]) == (1.0, 1.0, 2)
 
 
@@ -386,13 +379,7 @@ def test_a_missing_role_and_wrong_settings_get_one_message(tmp_path, problems):
     ):
         with pytest.raises(MisstepError, match=says):
             guided_search(**{"source": problems} | options)
-    [log] = run_task(
-        guided_search(source=problems),
-        model="mockllm/model",
-        log_dir=str(tmp_path),
-        display="log",
-        limit=1,
-    )
+    log = run_task(guided_search(source=problems), tmp_path, limit=1)
     assert log.status == "error"
     assert "Model role 'reward' is required" in log.error.message
 
@@ -402,16 +389,14 @@ def test_a_missing_role_and_wrong_settings_get_one_message(tmp_path, problems):
     reason="the embedded model is not installed",
 )
 def test_the_embedded_model_guides_itself_end_to_end(tmp_path):
-    [log] = run_task(
+    log = succeed(
         guided_search(source="sample", n=2, max_steps=2, style="single_token"),
-        model="embedded/smollm2",
+        tmp_path,
+        "embedded/smollm2",
         model_roles={"reward": get_model("embedded/smollm2")},
         limit=1,
         max_tokens=8,
-        log_dir=str(tmp_path),
-        display="log",
     )
-    assert log.status == "success", log.error
     [sample] = log.samples
     iterations = sample.store["search"]
     assert len(iterations) == 2

@@ -1,26 +1,18 @@
 import pytest
-from inspect_ai import eval as run_task
 from inspect_ai.dataset import Sample
 from inspect_ai.util import registry_create
 
 import misstep.registry.entry_point  # noqa: F401
 from misstep.evals.procedural import procedural
 from misstep.generator import FAMILIES
-from misstep.loaders import LazyDataset, Row, RowStream, procedural_dataset
+from misstep.loaders import FirstErrorRow, LazyDataset, RowStream, procedural_dataset
 from misstep.registry import MisstepError, evals
 from misstep.solvers import critique_prompt
+from tests.support.runs import succeed
 
 
 def run(tmp_path, **arguments):
-    [log] = run_task(
-        procedural(**arguments),
-        model="mockllm/model",
-        log_dir=str(tmp_path),
-        display="log",
-        log_realtime=False,
-    )
-    assert log.status == "success"
-    return log
+    return succeed(procedural(**arguments), tmp_path)
 
 
 def test_from_seed_to_log(tmp_path):
@@ -43,7 +35,7 @@ def test_metadata_has_what_is_known_of_the_error():
     assert sample.metadata["position"] > 2 / 3
     assert len(sample.metadata["steps"]) == sample.metadata["length"] == 12
     assert sample.metadata["correct_steps"] != sample.metadata["steps"]
-    Row.model_validate({"id": sample.id, "problem": sample.input, **sample.metadata})
+    FirstErrorRow.model_validate({"id": sample.id, "problem": sample.input, **sample.metadata})
 
 
 @pytest.mark.parametrize(

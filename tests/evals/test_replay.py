@@ -4,22 +4,16 @@ import json
 from importlib.util import find_spec
 
 import pytest
-from inspect_ai import eval as run_task
 
 from misstep.evals.processbench import processbench
-from tests.evals.conftest import figures
+from tests.support.runs import metrics_of, run_task, succeed
 
 
 def replay(tmp_path, own_file, records, **options):
     path = tmp_path / "outputs.jsonl"
     path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
-    [log] = run_task(
-        processbench(source=str(own_file), **options),
-        model=f"replay/{path}",
-        log_dir=str(tmp_path / "logs"),
-        display="log",
-    )
-    return log
+    task = processbench(source=str(own_file), **options)
+    return run_task(task, tmp_path / "logs", f"replay/{path}")
 
 
 def boxed(*indices):
@@ -35,7 +29,7 @@ def test_recorded_critiques_are_scored_like_fresh_ones(tmp_path, own_file):
     texts = {"a": r"\boxed{0}", "b": r"\boxed{-1}", "c": "?"}
     log = replay(tmp_path, own_file, [{"id": i, "text": text} for i, text in texts.items()])
     assert answers(log) == {"a": "0", "b": "-1", "c": None}
-    assert figures(log)["error_accuracy"] == 0.5
+    assert metrics_of(log)["error_accuracy"] == 0.5
 
 
 @pytest.mark.parametrize("adaptive", [False, True])
@@ -96,16 +90,14 @@ def test_a_missing_record_is_an_error_that_names_the_id(tmp_path, own_file):
     reason="the embedded model is not installed",
 )
 def test_the_embedded_model_runs_an_eval_end_to_end(tmp_path):
-    [log] = run_task(
+    log = succeed(
         processbench(source="sample", domain="generic", votes=2),
-        model="embedded/smollm2",
+        tmp_path,
+        "embedded/smollm2",
         limit=1,
         max_tokens=6,
-        log_dir=str(tmp_path),
-        display="log",
     )
     [sample] = log.samples
-    assert log.status == "success"
     assert len(sample.output.choices) == 2
     assert sample.output.usage.output_tokens <= 12
-    assert figures(log)["truncated"] == 1.0
+    assert metrics_of(log)["truncated"] == 1.0

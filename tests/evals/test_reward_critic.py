@@ -5,15 +5,14 @@ from math import nan
 from zlib import crc32
 
 import pytest
-from inspect_ai import eval as run_task
 from inspect_ai.model import get_model
 
 from misstep.evals.deltabench import deltabench
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
 from misstep.registry import MisstepError
-from tests.evals.conftest import figures
 from tests.support.openai_server import OpenAIServer, Reply
+from tests.support.runs import metrics_of, succeed
 
 EVALS = [
     processbench(source="sample", critic="reward", threshold=0.4),
@@ -70,24 +69,14 @@ def test_stepwise_leaves_its_probabilities_under_the_same_name(serve):
         assert rewards == judged + [None] * (len(sample.metadata["steps"]) - len(judged))
 
 
-def run(task, model, tmp_path):
-    [log] = run_task(
-        task,
-        model=model,
-        log_dir=str(tmp_path / "logs"),
-        display="log",
-        log_realtime=False,
-    )
-    assert log.status == "success", log.error
-    return log
-
-
 def test_recorded_scores_are_rewards_without_a_call_for_each_step(tmp_path, own_file):
     scores = {"a": [0.25], "b": [1, 0.5], "c": [0.9, 0.8, 0]}
     path = tmp_path / "outputs.jsonl"
     lines = [json.dumps({"id": i, "scores": row}) for i, row in scores.items()]
     path.write_text("\n".join(lines), encoding="utf-8")
-    log = run(processbench(source=str(own_file), critic="reward"), f"replay/{path}", tmp_path)
+    log = succeed(
+        processbench(source=str(own_file), critic="reward"), tmp_path / "logs", f"replay/{path}"
+    )
     answers = {s.id: s.scores["first_error"].answer for s in log.samples}
     assert answers == {"a": "0", "b": "-1", "c": "2"}
     kept = {s.id: s.scores["first_error"].metadata["rewards"] for s in log.samples}
@@ -104,7 +93,7 @@ def test_a_served_reward_model_scores_by_one_request_a_sample(tmp_path, own_file
         model = get_model("prm/qwen2.5-math-prm-7b", base_url=server.url, memoize=False)
         task = processbench(source=str(own_file), critic="reward")
         # Twice by one model: its connections must survive the end of a run.
-        logs = [run(task, model, tmp_path) for _ in range(2)]
+        logs = [succeed(task, tmp_path / "logs", model) for _ in range(2)]
         assert len(server.requests) == 6
     for sample in [sample for log in logs for sample in log.samples]:
         expected = [chance(step) for step in sample.metadata["steps"]]
@@ -128,13 +117,13 @@ def test_missing_rewards_are_said_to_be_missing_and_the_run_goes_on(
 
     with OpenAIServer(pooling=pooling) as server:
         model = get_model("prm/qwen2.5-math-prm-7b", base_url=server.url, memoize=False)
-        log = run(processbench(source=str(own_file), critic="reward"), model, tmp_path)
+        log = succeed(processbench(source=str(own_file), critic="reward"), tmp_path / "logs", model)
     scores = {sample.id: sample.scores["first_error"] for sample in log.samples}
     assert scores["c"].answer is None
     assert scores["c"].metadata["unread"] == "no_reward"
     assert says in scores["c"].explanation
     assert (scores["a"].answer, scores["b"].answer) == ("-1", "-1")
-    assert figures(log)["unparsed"] == pytest.approx(1 / 3)
+    assert metrics_of(log)["unparsed"] == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from inspect_ai.solver import TaskState
 
 from misstep.evals.processbench import processbench
 from misstep.solvers import stepwise
-from tests.evals.conftest import figures
 from tests.support.openai_server import Reply
+from tests.support.runs import metrics_of
 
 
 def plus_or_minus(request, choice):
@@ -122,5 +122,5 @@ def test_a_judgement_cut_for_its_length_counts_as_truncated(serve):
         lambda request, choice: Reply("Well", "length"),
         limit=2,
     )
-    assert figures(log)["truncated"] == 1.0
-    assert figures(log)["unparsed"] == 0.0
+    assert metrics_of(log)["truncated"] == 1.0
+    assert metrics_of(log)["unparsed"] == 0.0

@@ -1,8 +1,8 @@
 import pytest
-from inspect_ai.model import get_model
 
 from misstep.forge import BuildSettings, CallSettings, build_set, source_rows
 from tests.support.openai_server import OpenAIServer
+from tests.support.runs import local_model
 
 
 @pytest.fixture
@@ -29,10 +29,7 @@ def forged(tmp_path):
 
         with OpenAIServer(either, faults=faults, port=port) as server:
             models = [
-                get_model(
-                    f"openai-api/local/{name}", base_url=server.url, api_key="x", memoize=False
-                )
-                for name in ("injector", "reviewer")
+                local_model(server, f"openai-api/local/{name}") for name in ("injector", "reviewer")
             ]
             built = build_set(
                 source,

@@ -5,7 +5,7 @@ import pytest
 
 from misstep.loaders import check_rows, error_sections_dataset, first_error_dataset, load_rows
 from misstep.registry import DataError
-from tests.deltabench_rows import delta_row
+from tests.support.rows import delta_row
 
 # By hand, from the published rows: sections, label, error sections, and how the first and the last
 # section begin and end.

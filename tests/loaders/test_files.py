@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from misstep.loaders import load_rows, read_rows
-from misstep.registry import DataError, from_start
+from misstep.registry import DataError, user_path
 
 
 @pytest.fixture
@@ -153,6 +153,6 @@ def test_relative_paths_are_those_of_the_shell(tmp_path, monkeypatch):
     (now / "here.jsonl").touch()
     monkeypatch.setattr("misstep.registry._user_input._START", started)
     monkeypatch.chdir(now)
-    assert from_start("both.jsonl") == started / "both.jsonl"
-    assert from_start("here.jsonl") == now / "here.jsonl"
-    assert from_start("gone.jsonl") == started / "gone.jsonl"
+    assert user_path("both.jsonl") == started / "both.jsonl"
+    assert user_path("here.jsonl") == now / "here.jsonl"
+    assert user_path("gone.jsonl") == started / "gone.jsonl"

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from misstep.cli._main import cli
 from misstep.loaders import _sources, fetch, load_rows
 from misstep.registry import DataError, find_source, sources
-from tests.deltabench_rows import delta_row
+from tests.support.rows import delta_row
 
 ADDRESS = (
     "/OpenStellarTeam/DeltaBench/6b67c64ad177553ec73f85ff98b18b0e6627341f/data/Deltabench_v1.jsonl"

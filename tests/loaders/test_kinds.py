@@ -16,7 +16,7 @@ from misstep.loaders import (
 )
 from misstep.loaders._rows import row_kind
 from misstep.registry import ROW_KINDS, DataError, UnknownNameError, sources
-from tests.deltabench_rows import delta_row
+from tests.support.rows import delta_row
 
 ROWS = {
     "first_error": {"id": "a", "problem": "p", "steps": ["s"], "label": 0},
@@ -71,7 +71,7 @@ def test_a_registered_source_is_refused_before_it_is_looked_for(
             READERS[needed](name)
         message = str(caught.value)
         assert message.startswith(f"The source {name!r} holds {ROW_KINDS[kind]}.")
-        assert f"Needed are {ROW_KINDS[needed]}." in message
+        assert f"Needed: {ROW_KINDS[needed]}." in message
         listed = message.partition("Sources that have them: ")[2]
         assert all(other in listed for other in fitting)
         assert name not in listed.partition(";")[0].split(", ")
@@ -86,7 +86,7 @@ def test_a_file_of_another_kind_gets_one_message(needed, kind, tmp_path):
         READERS[needed](str(path))
     message = str(caught.value)
     assert message.startswith(str(path))
-    assert f"holds {ROW_KINDS[kind]}. Needed are {ROW_KINDS[needed]}." in message
+    assert f"holds {ROW_KINDS[kind]}. Needed: {ROW_KINDS[needed]}." in message
     assert "row 2" not in message
 
 
@@ -109,4 +109,10 @@ def test_the_check_of_a_file_tells_the_kind_too(tmp_path):
 def test_an_unknown_source_lists_those_that_fit():
     with pytest.raises(UnknownNameError) as caught:
         recovery_dataset("big_bench")
-    assert str(caught.value).endswith("Allowed: big_bench_mistake, generated.")
+    assert "Unknown source 'big_bench'." in str(caught.value)
+    assert "Allowed: big_bench_mistake, generated. Or name a file" in str(caught.value)
+
+
+def test_the_name_of_a_subset_is_no_source_of_its_rows():
+    with pytest.raises(DataError, match="-T source=processbench -T subset=gsm8k"):
+        first_error_dataset("gsm8k")

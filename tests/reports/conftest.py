@@ -4,9 +4,9 @@ from types import SimpleNamespace
 import pytest
 from inspect_ai.log import EvalDataset, write_eval_log
 
-from benchmarks._logs import guesses, write_first_error_log
 from misstep.loaders import load_rows
 from misstep.reports import read_run
+from tests.support.logs import guesses, write_first_error_log
 
 ROWS = load_rows("sample")[::3]
 """Written and generated ones: enough to count, and quick to write eleven times."""

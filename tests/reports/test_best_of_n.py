@@ -95,7 +95,7 @@ def test_recorded_solutions_give_an_independently_computed_table(recorded, tmp_p
     )
     assert result.exit_code == 0, result.output
     # Answers were compared again: none is other than recorded.
-    assert "not as right or wrong" not in result.output
+    assert "wrong recorded labels" not in result.output
     import csv
 
     with (tmp_path / "best_of_n.csv").open(encoding="utf-8") as stream:

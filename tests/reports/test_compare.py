@@ -12,8 +12,7 @@ from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from misstep.registry import MisstepError
-from misstep.reports import compare
-from misstep.reports._comparison_text import as_json, as_markdown
+from misstep.reports import compare, comparison_json, comparison_markdown
 from misstep.reports._paired import bootstrap_p, holm, mcnemar
 from tests.reports.conftest import ROWS, read_run, write_run
 
@@ -56,17 +55,17 @@ def f1(error, correct):
     return np.where(a + b > 0, 2 * a * b / np.where(a + b > 0, a + b, 1), 0.0)
 
 
-def test_the_figures_are_those_of_the_logs(runs):
+def test_the_metrics_are_those_of_the_logs(runs):
     comparison = compare([runs.strong, runs.weak])
     for contrast in comparison.contrasts:
-        if contrast.figure == "accuracy":
+        if contrast.metric == "accuracy":
             continue
-        strong = runs.strong.metrics["first_error"][contrast.figure]
-        weak = runs.weak.metrics["first_error"][contrast.figure]
+        strong = runs.strong.metrics["first_error"][contrast.metric]
+        weak = runs.weak.metrics["first_error"][contrast.metric]
         assert contrast.first_value == pytest.approx(strong, abs=1e-9)
         assert contrast.second_value == pytest.approx(weak, abs=1e-9)
         assert contrast.difference == pytest.approx(weak - strong, abs=1e-9)
-    assert {c.figure for c in comparison.contrasts} == {
+    assert {c.metric for c in comparison.contrasts} == {
         "f1_score",
         "error_accuracy",
         "correct_accuracy",
@@ -78,7 +77,7 @@ def test_the_figures_are_those_of_the_logs(runs):
 def test_intervals_are_those_of_an_independent_paired_bootstrap(runs):
     """Samples drawn one by one, both runs together, within simulation error."""
     strong, weak = runs.strong, runs.weak
-    comparison = {c.figure: c for c in compare([strong, weak]).contrasts}
+    comparison = {c.metric: c for c in compare([strong, weak]).contrasts}
     random = np.random.default_rng(7)
     has_error = np.array([s.has_error for s in strong.samples])
     hits = np.array([[s.scores["first_error"].hit for s in run.samples] for run in (strong, weak)])
@@ -110,7 +109,7 @@ def test_the_interval_of_an_accuracy_is_scipys(runs):
         method="percentile",
         rng=np.random.default_rng(1),
     ).confidence_interval
-    found = {c.figure: c for c in compare([runs.strong, runs.weak]).contrasts}["error_accuracy"]
+    found = {c.metric: c for c in compare([runs.strong, runs.weak]).contrasts}["error_accuracy"]
     # Ours draws all samples, so that the number of those with an error varies a little.
     assert found.lower == pytest.approx(reference.low, abs=0.035)
     assert found.upper == pytest.approx(reference.high, abs=0.035)
@@ -135,10 +134,10 @@ def test_a_bootstrap_p_is_uniform_under_no_difference():
     assert min(ps) > 0
 
 
-def test_three_runs_are_corrected_figure_by_figure(runs):
+def test_three_runs_are_corrected_metric_by_metric(runs):
     comparison = compare([runs.strong, runs.weak, runs.voted])
     for figure in ("f1_score", "error_accuracy"):
-        group = [c for c in comparison.contrasts if c.figure == figure]
+        group = [c for c in comparison.contrasts if c.metric == figure]
         assert [(c.first, c.second) for c in group] == [("A", "B"), ("A", "C"), ("B", "C")]
         reference = multipletests([c.p for c in group], method="holm")[1]
         assert [c.p_holm for c in group] == pytest.approx(reference.tolist(), abs=1e-12)
@@ -149,7 +148,7 @@ def test_differing_samples_are_those_that_one_run_alone_has_right(runs):
     strong = {s.id: s.scores["first_error"].hit for s in runs.strong.samples}
     weak = {s.id: s.scores["first_error"].hit for s in runs.weak.samples}
     assert {d.id for d in comparison.differing} == {id for id in strong if strong[id] != weak[id]}
-    [contrast] = [c for c in comparison.contrasts if c.figure == "accuracy"]
+    [contrast] = [c for c in comparison.contrasts if c.metric == "accuracy"]
     assert contrast.only_first + contrast.only_second == len(comparison.differing)
 
 
@@ -166,7 +165,11 @@ def test_unlike_runs_are_refused_with_the_reason(runs, tmp_path):
     for name, options, says in [
         ("version", {"task_version": 2}, "Different versions: .* has '1', .* has '2'"),
         ("eval", {"task": "misstep/procedural"}, "Different evals: .* 'processbench', .*"),
-        ("fewer", {"rows": ROWS[:9]}, f"Different data: .* {len(ROWS)} samples, .* 9, and 9 are"),
+        (
+            "fewer",
+            {"rows": ROWS[:9]},
+            f"Different data: .* {len(ROWS)} samples, .* has 9, and 9 are",
+        ),
         ("labels", {"rows": relabelled}, "Different data: the sample .* has another target"),
         ("words", {"rows": reworded}, "Different data: the sample .* has another problem"),
     ]:
@@ -183,12 +186,14 @@ def test_unlike_runs_are_refused_with_the_reason(runs, tmp_path):
 def test_failed_samples_are_left_out_and_told_of(folder, runs):
     comparison = compare([read_run(str(folder / "sub" / "failed.eval")), runs.weak])
     assert (comparison.samples, comparison.left_out) == (len(ROWS) - 1, 1)
-    assert "1 samples that not all runs have a score for are left out" in as_markdown(comparison, 0)
+    assert "1 samples that not all runs have a score for are left out" in comparison_markdown(
+        comparison, 0
+    )
 
 
 def test_json_has_everything_and_no_nan(runs):
     only_errors = compare([runs.strong, runs.weak])
-    content = json.loads(as_json(only_errors))
+    content = json.loads(json.dumps(comparison_json(only_errors), allow_nan=False))
     assert content["samples"] == len(ROWS)
     assert len(content["differing"]) == len(only_errors.differing)
     assert content["contrasts"][0]["figure"] == "f1_score"

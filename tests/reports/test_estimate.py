@@ -4,19 +4,18 @@ import math
 from datetime import date
 
 import pytest
-from inspect_ai import eval as run_task
-from inspect_ai.model import get_model
 
 from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
 from misstep.loaders import load_rows
-from misstep.registry import CHARACTERS_A_TOKEN, Price, price_of, prices
+from misstep.registry import CHARACTERS_PER_TOKEN, Price, price_of, prices
 from misstep.reports import estimate
-from misstep.reports._tokens import token_counter
-from tests.deltabench_rows import delta_row
+from misstep.reports._estimate import token_counter
 from tests.reports.conftest import ROWS
 from tests.support.openai_server import OpenAIServer
+from tests.support.rows import delta_row
+from tests.support.runs import local_model, succeed
 
 MODEL = "openai-api/local/critic"
 
@@ -28,12 +27,7 @@ def right(request, choice):
 def requests_of(task, tmp_path, limit):
     """What a server is asked by a run."""
     with OpenAIServer(right) as server:
-        model = get_model(MODEL, base_url=server.url, api_key="x", memoize=False)
-        [log] = run_task(
-            task, model=model, log_dir=str(tmp_path), limit=limit, display="none",
-            log_realtime=False, score=False,
-        )  # fmt: skip
-        assert log.status == "success"
+        succeed(task, tmp_path, local_model(server, MODEL), limit=limit, score=False)
         return server.requests
 
 
@@ -55,7 +49,7 @@ def test_calls_and_prompts_are_those_of_the_run(tmp_path, arguments):
     texts = [
         sum(len(message["content"]) for message in request.body["messages"]) for request in requests
     ]
-    assert found.prompt_tokens == sum(-(-text // CHARACTERS_A_TOKEN) for text in texts)
+    assert found.prompt_tokens == sum(-(-text // CHARACTERS_PER_TOKEN) for text in texts)
     assert not found.prompt_exact
     assert "divided by 3" in found.prompt_rule
     assert found.failed == 0
@@ -75,7 +69,7 @@ def test_every_eval_is_walked_through(tmp_path):
 def test_completions_end_at_their_limit():
     single = estimate(processbench(source="sample", critic="stepwise"), MODEL, limit=2)
     assert single.completion_tokens == single.calls
-    assert "or the limit where that is less" in single.completion_rule
+    assert "or the token limit if it is lower" in single.completion_rule
 
 
 def test_earlier_runs_give_the_length_of_completions(runs):
@@ -111,10 +105,7 @@ def test_the_embedded_model_counts_its_own_tokens_exactly(tmp_path):
     task = {"source": "sample", "domain": "generic"}
     found = estimate(processbench(**task), "embedded/smollm2", limit=1)
     assert found.prompt_exact
-    [log] = run_task(
-        processbench(**task), model="embedded/smollm2", limit=1, max_tokens=1,
-        log_dir=str(tmp_path), display="none",
-    )  # fmt: skip
+    log = succeed(processbench(**task), tmp_path, "embedded/smollm2", limit=1, max_tokens=1)
     usage = log.stats.model_usage["embedded/smollm2"]
     read = usage.input_tokens + (usage.input_tokens_cache_read or 0)
     assert found.prompt_tokens == read

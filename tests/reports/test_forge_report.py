@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from click.testing import CliRunner
-from inspect_ai import eval as run_task
 
 from misstep.cli._main import cli
 from misstep.evals.adversarial_numinamath import adversarial_numinamath
@@ -15,6 +14,7 @@ from misstep.reports._forge_page import marked_changes
 from misstep.reports._forge_report import StepPair
 from misstep.reports._mathml import formula_html, text_html
 from tests.forge.good import GOOD
+from tests.support.runs import succeed
 
 HARM = {
     **GOOD,
@@ -28,14 +28,7 @@ HARM = {
 
 
 def judged(folder):
-    [log] = run_task(
-        adversarial_numinamath(critic="uniform"),
-        model="mockllm/critic",
-        log_dir=str(folder),
-        display="none",
-        log_realtime=False,
-    )
-    return log
+    return succeed(adversarial_numinamath(critic="uniform"), folder, "mockllm/critic")
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from inspect_ai import eval as run_task
-from inspect_ai.model import get_model
 
 from misstep.reports import (
     benchmarks,
@@ -16,8 +14,9 @@ from misstep.reports import (
     read_logs,
     recovery_frame,
 )
-from tests.deltabench_rows import delta_row
 from tests.support.openai_server import OpenAIServer
+from tests.support.rows import delta_row
+from tests.support.runs import local_model, succeed
 
 ROWS = 5
 
@@ -41,20 +40,14 @@ def others(tmp_path_factory):
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     for name in ("one", "two"):
         with OpenAIServer(reply_of(name)) as server:
-            model = get_model(
-                f"openai-api/local/{name}", base_url=server.url, api_key="x", memoize=False
-            )
+            model = local_model(server, f"openai-api/local/{name}")
             tasks = [
                 load_task("error-recovery.sample", {}),
                 load_task("guided_search.sample", {"method": "majority", "n": 2}),
                 load_task("deltabench_sections", {"source": str(path)}),
             ]
             for task in tasks:
-                [log] = run_task(
-                    task, model=model, limit=ROWS, log_dir=str(folder / "logs"), display="none",
-                    log_realtime=False,
-                )  # fmt: skip
-                assert log.status == "success"
+                succeed(task, folder / "logs", model, limit=ROWS)
     return read_logs(folder / "logs")
 
 
@@ -82,7 +75,7 @@ def test_runs_of_each_eval_are_compared_by_its_own_figures(others):
     found = {}
     for benchmark in benchmarks(others.runs):
         comparison = compare(benchmark.runs, resamples=300)
-        found[benchmark.eval] = {c.figure: c for c in comparison.contrasts}
+        found[benchmark.eval] = {c.metric: c for c in comparison.contrasts}
     assert set(found["error_recovery"]) == {
         "NR_correct_rate",
         "CR_correct_rate",
@@ -97,7 +90,7 @@ def test_runs_of_each_eval_are_compared_by_its_own_figures(others):
 
 def test_a_report_of_them_has_their_charts(others):
     titles = {
-        section.title.partition(" ")[0]: [drawing.title for drawing in section.drawings]
+        section.title.partition(" ")[0]: [chart.title for chart in section.charts]
         for section in build_report(others).sections
     }
     assert "Recovery: task" in titles["error_recovery"]

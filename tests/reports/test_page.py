@@ -162,7 +162,7 @@ def test_a_folder_without_a_log_is_one_message(tmp_path):
     assert "there is no log that can be counted" in str(result.exception)
     assert not (tmp_path / "r.html").exists()
     result = CliRunner().invoke(cli, ["report", str(tmp_path), "--viewer", "javascript:alert(1)"])
-    assert "wanted is an http:// or https:// address" in str(result.exception)
+    assert "this is not an http:// or https:// address" in str(result.exception)
 
 
 def test_the_data_in_the_page_is_json(page_file):

@@ -99,5 +99,5 @@ def test_the_smallest_f1_difference_is_seen_in_drawn_runs():
 
 
 def test_impossible_runs_are_refused():
-    with pytest.raises(MisstepError, match=r"0\.05 is none of them"):
+    with pytest.raises(MisstepError, match=r"cannot differ on a share of 0\.05"):
         paired_power(0.5, 0.7, 0.05, 100)

@@ -2,16 +2,15 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from inspect_ai import eval as run_task
-from inspect_ai.model import get_model
 from statsmodels.stats.proportion import proportion_confint
 
 from misstep.cli._main import cli
 from misstep.evals.error_recovery import error_recovery
 from misstep.registry import MisstepError
 from misstep.reports import recovery_chart, recovery_rates, save_chart
-from tests.recovery_model import knows, student
 from tests.support.openai_server import OpenAIServer
+from tests.support.recovery_model import knows, student
+from tests.support.runs import local_model, succeed
 
 NAMES = {
     "NR": "NR: from nothing",
@@ -24,14 +23,8 @@ NAMES = {
 def run(tmp_path_factory):
     task = error_recovery(source="generated", per_task=4)
     with OpenAIServer(student(task.dataset)) as server:
-        model = get_model("openai-api/local/s", base_url=server.url, api_key="x", memoize=False)
-        [log] = run_task(
-            task,
-            model=model,
-            log_dir=str(tmp_path_factory.mktemp("logs")),
-            display="none",
-            log_realtime=False,
-        )
+        model = local_model(server, "openai-api/local/s")
+        log = succeed(task, tmp_path_factory.mktemp("logs"), model)
     return list(task.dataset), log.location
 
 
@@ -51,7 +44,7 @@ def test_rates_and_intervals_are_those_of_the_samples(run):
 
 def test_two_logs_are_two_rows(run):
     _, log = run
-    rates = recovery_rates([log, log], lenient=True)
+    rates = recovery_rates([log, log], reading="lenient")
     assert len(rates) == 30
     assert len({rate.run for rate in rates}) == 2
 
@@ -72,5 +65,5 @@ def test_the_chart_holds_every_rate_and_is_drawn(run, tmp_path):
 
 
 def test_what_is_not_a_log_of_error_recovery_is_refused(tmp_path):
-    with pytest.raises(MisstepError, match="not a log of Inspect"):
+    with pytest.raises(MisstepError, match="cannot be read as an Inspect log"):
         recovery_rates([str(tmp_path / "none.eval")])

@@ -8,14 +8,21 @@ from statsmodels.stats.proportion import proportion_confint
 
 from misstep.generator import VERSION
 from misstep.reports._samples import finding_of
-from misstep.reports._study import DIMENSIONS, MANY, Cell, Judged, cells, dependence
+from misstep.reports._study import (
+    DIMENSIONS,
+    MANY,
+    GroupCount,
+    JudgedSample,
+    dependence,
+    group_counts,
+)
 
 BY_NAME = {dimension.name: dimension for dimension in DIMENSIONS}
 
 
 def judged(label, verdict, finding, *, length=9, critic="a", **metadata):
     known = {"length": length, "error_type": "sign", "dependants": 0} | metadata
-    return Judged(critic, "row", 1, label, verdict, finding, None, known)
+    return JudgedSample(critic, "row", 1, label, verdict, finding, None, known)
 
 
 @pytest.mark.parametrize(
@@ -45,15 +52,17 @@ def test_groups_count_exact_hits_of_rows_with_an_error_only():
         judged(8, 8, "exact"),
         judged(-1, 4, "false_alarm"),
     ]
-    early, late = cells(table, BY_NAME["third"])
+    early, late = group_counts(table, BY_NAME["third"])
     assert (early.group, early.rows, early.counted) == ("early", 3, 1)
     assert (late.group, late.rows, late.counted) == ("late", 1, 1)
-    [alarms] = cells(table, BY_NAME["false_alarms"])
+    [alarms] = group_counts(table, BY_NAME["false_alarms"])
     assert (alarms.group, alarms.rows, alarms.counted) == (9, 1, 1)
 
 
 def test_intervals_are_wilsons():
-    [cell] = cells([judged(2, 2, "exact")] * 7 + [judged(2, 1, "early")] * 13, BY_NAME["step"])
+    [cell] = group_counts(
+        [judged(2, 2, "exact")] * 7 + [judged(2, 1, "early")] * 13, BY_NAME["step"]
+    )
     lower, upper = proportion_confint(7, 20, method="wilson")
     assert (cell.rate.value, cell.rate.lower, cell.rate.upper) == pytest.approx(
         (0.35, lower, upper)
@@ -62,13 +71,17 @@ def test_intervals_are_wilsons():
 
 def test_groups_stand_in_their_order():
     table = [judged(1, 1, "exact", dependants=count, length=12) for count in (11, 2, MANY, 0)]
-    assert [cell.group for cell in cells(table, BY_NAME["dependants"])] == ["0", "2", "6 or more"]
+    assert [cell.group for cell in group_counts(table, BY_NAME["dependants"])] == [
+        "0",
+        "2",
+        "6 or more",
+    ]
     table = [judged(label, 1, "late", length=12) for label in (11, 2, 9)]
-    assert [cell.group for cell in cells(table, BY_NAME["step"])] == [2, 9, 11]
+    assert [cell.group for cell in group_counts(table, BY_NAME["step"])] == [2, 9, 11]
 
 
 def cell(critic, group, hits, rows):
-    return Cell(critic, "step", group, Counter(exact=hits, late=rows - hits), "exact")
+    return GroupCount(critic, "step", group, Counter(exact=hits, late=rows - hits), "exact")
 
 
 @pytest.mark.parametrize("hits", [(30, 40, 35), (10, 40, 30), (45, 40, 30)])

@@ -1,4 +1,4 @@
-"""A model for error recovery that knows every answer, and gives it as often as it is told to."""
+"""A model for error recovery that knows every answer and gives it with a fixed probability."""
 
 from hashlib import blake2b
 
@@ -9,30 +9,30 @@ CHANCES = {"NR": 0.5, "CR": 0.8, "IR": 0.3}
 
 
 def is_final(messages):
-    """Whether the last message asks for the final answer."""
+    """Return whether the last message asks for the final answer."""
     return messages[-1]["content"].startswith(FINAL)
 
 
 def variation_of(messages, sample):
-    """Which variation a conversation is, by what stands in it."""
-    told = "\n".join(message["content"] for message in messages[2:])
-    if sample.metadata["incorrect_step"] in told.split("\n"):
+    """Return the variation of a conversation, found by the steps in it."""
+    given = "\n".join(message["content"] for message in messages[2:]).split("\n")
+    if sample.metadata["incorrect_step"] in given:
         return "IR"
-    return "CR" if sample.metadata["correct_steps"][0] in told.split("\n") else "NR"
+    return "CR" if sample.metadata["correct_steps"][0] in given else "NR"
 
 
 def knows(sample, variation):
-    """Whether the model gets it right; the same at every call."""
+    """Return whether the model is right; the result is the same at every call."""
     digest = blake2b(f"{sample.id}/{variation}".encode(), digest_size=4).digest()
     return int.from_bytes(digest) / 2**32 < CHANCES[variation]
 
 
 def student(samples, dress=str):
-    """A reply function for the local server.
+    """Return a reply function for the local server.
 
     Args:
-        samples: The problems that it will be asked.
-        dress: What becomes of a right answer.
+        samples: The problems that the model is asked.
+        dress: Turns a right answer into the reply.
     """
     by_question = {sample.input: sample for sample in samples}
 

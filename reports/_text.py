@@ -1,24 +1,37 @@
-"""Numbers and foreign text as people read them: in a terminal, in Markdown, in JSON."""
+"""Numbers and text from logs for people: in a terminal, in Markdown, in JSON."""
 
 import csv
 import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from math import isfinite, isnan
 from typing import Any
 
 from misstep.registry import printable
 
 UNDEFINED = "–"
-"""In the place of a figure that is undefined."""
+"""Stands for a metric that is undefined."""
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")
 
 
+@dataclass(frozen=True)
+class TextTable:
+    """A table of text. It fits 80 columns unless names are long."""
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    words: int = 1
+    """The number of leading columns that hold words; the other columns hold numbers."""
+    bold: Sequence[bool] = field(default=())
+    """For each row, whether it stands out; empty if none does."""
+
+
 def percent(value: float | None, signed: bool = False) -> str:
-    """A fraction in percent, with one decimal."""
+    """A fraction in percent with one decimal."""
     if value is None or isnan(value):
         return UNDEFINED
     return f"{100 * value:{'+' if signed else ''}.1f}"
@@ -30,47 +43,50 @@ def with_interval(value: float, lower: float, upper: float, signed: bool = False
     return f"{percent(value, signed)}{ends}"
 
 
-def p_text(p: float) -> str:
-    """A p-value with as many digits as are worth reading."""
-    return UNDEFINED if isnan(p) else "<0.0001" if p < 0.0001 else f"{p:.4f}"
+def p_text(p: float, digits: int = 4) -> str:
+    """A p-value; one that would round to 0 is shown as smaller than the last digit."""
+    smallest = 10**-digits
+    if isnan(p):
+        return UNDEFINED
+    return f"<{smallest:.{digits}f}" if p < smallest else f"{p:.{digits}f}"
 
 
 def dollars(value: float | None) -> str:
-    """A price."""
+    """A price in dollars."""
     if value is None or isnan(value):
         return UNDEFINED
     return f"${value:,.2f}" if value >= 0.1 or value == 0 else f"${value:.4f}"
 
 
 def one_line(text: object) -> str:
-    """Foreign text in one line, without what would drive a terminal."""
+    """Text in one line, without terminal control characters."""
     return " ".join(printable(str(text)).split())
 
 
 def markdown_text(text: object) -> str:
-    """Foreign text in a line of Markdown, as it is."""
+    """Text in one line, escaped for Markdown."""
     return _SPECIAL.sub(r"\\\1", one_line(text)).replace("&", "&amp;")
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table in Markdown; all of its cells are foreign text."""
+    """A Markdown table. All cells are escaped."""
     head, *body = ["| " + " | ".join(map(markdown_text, row)) + " |" for row in (headings, *rows)]
     return "\n".join([head, "|" + " --- |" * len(headings), *body]) + "\n"
 
 
 def json_text(content: object) -> str:
-    """An object of dataclasses, lists and numbers as JSON, where the undefined is null."""
-    return json.dumps(plain(content), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    """Dataclasses, lists and numbers as JSON text; undefined numbers are null."""
+    return json.dumps(to_json(content), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def plain(content: Any) -> Any:  # noqa: ANN401
-    """The same of what JSON knows alone."""
+def to_json(content: Any) -> Any:  # noqa: ANN401
+    """Dataclasses, lists and numbers as plain JSON types; undefined numbers are None."""
     if is_dataclass(content) and not isinstance(content, type):
-        return plain(asdict(content))
+        return to_json(asdict(content))
     if isinstance(content, Mapping):
-        return {str(key): plain(value) for key, value in content.items()}
+        return {str(key): to_json(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
-        return [plain(value) for value in content]
+        return [to_json(value) for value in content]
     if isinstance(content, float) and not isfinite(content):
         return None
     return content

@@ -1,4 +1,4 @@
-"""What a task asks a model, found by walking through it with one that answers nothing."""
+"""A dry run of a task: its calls are recorded, and a stand-in model answers them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,79 +22,84 @@ from inspect_ai.scorer import Target
 from inspect_ai.solver import Generate, TaskState
 
 from misstep._inspect_private import set_active_models
-from misstep.registry import CHARACTERS_A_TOKEN
+from misstep.registry import CHARACTERS_PER_TOKEN
 
-_WORDS = "It follows from what is given, and both sides agree. "
+_FILLER = "It follows from what is given, and both sides agree. "
 _MODEL = "mockllm/model"
 
 
 @dataclass(frozen=True)
-class Call:
-    """One request."""
+class ModelCall:
+    """One request to a model."""
 
     messages: list[ChatMessage]
     completions: int
     max_tokens: int | None
     role: str | None = None
-    """Of another model than the one under test, where it is one's."""
+    """The role of the model; None for the model under test."""
 
 
 @dataclass
-class Walk:
-    """What a task asks a model."""
+class DryRun:
+    """The calls of a task."""
 
     samples: int = 0
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ModelCall] = field(default_factory=list)
     failed: int = 0
-    """Samples whose solver did not come to its end."""
+    """Samples whose solver failed."""
     failure: str | None = None
 
+    @property
+    def completions(self) -> int:
+        """The completions of all calls."""
+        return sum(call.completions for call in self.calls)
 
-async def walk(
+
+async def dry_run(
     task: Task, completion: int, limit: int | None = None, roles: Sequence[str] = ()
-) -> Walk:
-    """Go through a task's samples with a model that gives the same answer to everything.
+) -> DryRun:
+    """Run the solver of a task with a model that gives the same answer to everything.
 
-    The answer is that there is no error, in the words that every critic reads, so that judges of
-    steps are asked about all of them; it is as long as a completion is expected to be.
+    The answer says that there is no error, in a form that every critic can read, so that step
+    judges are asked about all steps. It has the expected length of a completion.
 
     Args:
         task: The task.
-        completion: How many tokens an answer has.
-        limit: Only so many samples.
-        roles: The roles of other models that the task asks.
+        completion: The tokens of an answer.
+        limit: Use only the first N samples.
+        roles: The roles of other models that the task calls.
     """
-    walked = Walk()
-    length = completion * CHARACTERS_A_TOKEN
-    filler = (_WORDS * (length // len(_WORDS) + 1))[:length]
+    walked = DryRun()
+    length = completion * CHARACTERS_PER_TOKEN
+    filler = (_FILLER * (length // len(_FILLER) + 1))[:length]
     text = rf"+ {filler} [Right] \boxed{{-1}}"
 
     def answer(
         messages: Sequence[ChatMessage], config: GenerateConfig, role: str | None = None
     ) -> ModelOutput:
         count = config.num_choices or 1
-        walked.calls.append(Call(list(messages), count, config.max_tokens, role))
+        walked.calls.append(ModelCall(list(messages), count, config.max_tokens, role))
         choices = [
             ChatCompletionChoice(message=ChatMessageAssistant(content=text), stop_reason="stop")
             for _ in range(count)
         ]
         return ModelOutput(model=_MODEL, choices=choices, usage=ModelUsage())
 
-    def model_of(role: str | None) -> Model:
+    def stand_in(role: str | None) -> Model:
         return get_model(
             _MODEL,
             custom_outputs=lambda input, _, __, config: answer(input, config, role),
             memoize=False,
         )
 
-    model = model_of(None)
-    set_active_models(model, task.config, {role: model_of(role) for role in roles})
+    model = stand_in(None)
+    set_active_models(model, task.config, {role: stand_in(role) for role in roles})
     generate = _generate(answer, task.config)
     for sample in list(task.dataset)[:limit]:
         walked.samples += 1
         try:
-            await task.solver(_state(sample, model), generate)
-        except Exception as problem:  # Whatever a solver makes of an answer that says nothing.
+            await task.solver(_task_state(sample, model), generate)
+        except Exception as problem:  # A solver may fail in any way on a meaningless answer.
             walked.failed += 1
             walked.failure = walked.failure or f"{type(problem).__name__}: {problem}"
     return walked
@@ -103,7 +108,7 @@ async def walk(
 def _generate(
     answer: Callable[[Sequence[ChatMessage], GenerateConfig], ModelOutput], config: GenerateConfig
 ) -> Generate:
-    """Inspect's generate function, without what a run adds to it."""
+    """A generate function like Inspect's, without the parts that need a run."""
 
     async def generate(state: TaskState, *_: object, **options: Any) -> TaskState:  # noqa: ANN401
         own = {k: v for k, v in options.items() if k in GenerateConfig.model_fields}
@@ -114,7 +119,7 @@ def _generate(
     return cast(Generate, generate)
 
 
-def _state(sample: Sample, model: Model) -> TaskState:
+def _task_state(sample: Sample, model: Model) -> TaskState:
     messages: list[ChatMessage] = (
         [ChatMessageUser(content=sample.input)]
         if isinstance(sample.input, str)

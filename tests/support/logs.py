@@ -1,6 +1,5 @@
-"""Logs of first-error runs, written without a run: what reports are measured and tested with."""
+"""Logs of first-error runs that are written without a run, for tests and benchmarks of reports."""
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -9,6 +8,7 @@ from typing import Any, cast
 from inspect_ai.log import (
     EvalConfig,
     EvalDataset,
+    EvalError,
     EvalLog,
     EvalMetric,
     EvalPlan,
@@ -18,21 +18,20 @@ from inspect_ai.log import (
     EvalSpec,
     EvalStats,
     HeadlineMetric,
-    read_eval_log,
     write_eval_log,
 )
 from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.scorer import SampleScore, Score
 
-from benchmarks._rows import critique_of
-from misstep.loaders import Row, sample_of
+from misstep.loaders import FirstErrorRow, first_error_sample
 from misstep.scorers import first_error_metrics, read_vote, score_votes
+from tests.support.rows import critique_of
 
 SCORERS = {"first_error": "strict", "first_error_lenient": "lenient"}
 
 
-def guesses(rows: Sequence[Row], skill: float, seed: int = 0) -> list[str]:
-    """Replies of a critic that is right that often, and else says anything."""
+def guesses(rows: Sequence[FirstErrorRow], skill: float, seed: int = 0) -> list[str]:
+    """Return replies of a critic that is right with probability `skill` and else guesses."""
     random = Random(seed)
     replies = []
     for row in rows:
@@ -44,25 +43,25 @@ def guesses(rows: Sequence[Row], skill: float, seed: int = 0) -> list[str]:
 
 def write_first_error_log(
     path: Path,
-    rows: Sequence[Row],
+    rows: Sequence[FirstErrorRow],
     replies: Sequence[str | Sequence[str]],
     model: str = "openai/gpt-4o-mini",
     status: str = "success",
     rewards: Sequence[Sequence[float | None]] | None = None,
     failed: Sequence[str] = (),
-    **spec: Any,  # noqa: ANN401
+    **spec: Any,
 ) -> EvalLog:
-    """Write the log of a run that gave those replies, scored by the real scorers.
+    """Write the log of a run with these replies, scored by the real scorers.
 
     Args:
-        path: Where to.
+        path: The file to write.
         rows: The rows.
-        replies: To each of them; several are votes.
+        replies: The reply to each row; a list of replies is a list of votes.
         model: The model's name.
-        status: The run's.
-        rewards: Of each row's steps.
+        status: The status of the run.
+        rewards: The rewards of each row's steps.
         failed: The ids of samples that ended in an error.
-        spec: What else stands in the log's head.
+        spec: Other fields of the log's header.
     """
     samples = []
     for number, (row, reply) in enumerate(zip(rows, replies, strict=True)):
@@ -107,7 +106,7 @@ def write_first_error_log(
     return log
 
 
-def _scores(row: Row, texts: Sequence[str]) -> dict[str, Score]:
+def _scores(row: FirstErrorRow, texts: Sequence[str]) -> dict[str, Score]:
     choices = [ModelOutput.from_content("m", text).choices[0] for text in texts]
     scores = {
         name: score_votes(
@@ -122,11 +121,9 @@ def _scores(row: Row, texts: Sequence[str]) -> dict[str, Score]:
 
 
 def _sample(
-    row: Row, texts: Sequence[str], model: str, scores: dict[str, Score] | None
+    row: FirstErrorRow, texts: Sequence[str], model: str, scores: dict[str, Score] | None
 ) -> EvalSample:
-    from inspect_ai.log import EvalError
-
-    sample = sample_of(row)
+    sample = first_error_sample(row)
     error = None if scores else EvalError(message="no", traceback="", traceback_ansi="")
     tokens_in, tokens_out = len(row.problem) // 3, sum(map(len, texts)) // 3
     return EvalSample(
@@ -156,26 +153,6 @@ def _result(name: str, samples: Sequence[EvalSample]) -> EvalScore:
         for sample in samples
         if sample.scores
     ]
-    figures = cast(Any, first_error_metrics())(scored)
-    metrics = {key: EvalMetric(name=key, value=value) for key, value in figures.items()}
+    values = cast(Any, first_error_metrics())(scored)
+    metrics = {key: EvalMetric(name=key, value=value) for key, value in values.items()}
     return EvalScore(name=name, scorer=name, metrics=metrics)
-
-
-def copies(logs: Sequence[Path], count: int) -> list[Path]:
-    """Logs again, as runs of their own by other models: only their heads are written anew.
-
-    Args:
-        logs: Some logs.
-        count: How many copies.
-    """
-    made = []
-    for number in range(count):
-        source = logs[number % len(logs)]
-        target = source.with_name(f"{source.stem}-{number}{source.suffix}")
-        shutil.copy(source, target)
-        head = read_eval_log(str(target), header_only=True)
-        head.eval.eval_id = head.eval.run_id = head.eval.task_id = target.stem
-        head.eval.model = f"openai/copy-{number}"
-        write_eval_log(head, str(target), header_only=True)
-        made.append(target)
-    return made

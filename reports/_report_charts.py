@@ -1,0 +1,294 @@
+"""The charts of the report page, each drawn from one dataframe."""
+
+from typing import TYPE_CHECKING
+
+from misstep.reports._charts import (
+    FINDING_COLOURS,
+    ROW_HEIGHT,
+    RUN_COLOURS,
+    ReportChart,
+    chart_library,
+    chosen_run,
+    faded,
+    interval_rule,
+    percent_axis,
+    picked_run,
+    report_chart,
+    run_colour,
+    run_names,
+)
+
+if TYPE_CHECKING:
+    import pandas
+
+MOST_INTERVALS = 6
+"""With more lines than this, the intervals would hide the lines."""
+INTERVALS = "Bars are 95% intervals."
+
+
+def leaderboard_chart(table: "pandas.DataFrame", metric: str, name: str) -> ReportChart:
+    """The headline of every run with its interval; published results are diamonds."""
+    alt = chart_library()
+    kept = table[["run", "protocol", "published", metric, f"{metric}_lower", f"{metric}_upper"]]
+    kept = kept.dropna(subset=[metric]).copy()
+    kept["row"] = [
+        f"{run} ({how})" if pub else run
+        for run, how, pub in zip(kept["run"], kept["protocol"], kept["published"], strict=True)
+    ]
+    kept["kind"] = kept["published"].map({True: "published", False: "this report"})
+    base = alt.Chart(kept).encode(
+        y=alt.Y("row:N", sort=list(kept["row"]), title=None, axis=alt.Axis(labelLimit=260)),
+    )
+    legend = alt.Legend(orient="bottom", title=None) if kept["published"].any() else None
+    kinds = ["this report", "published"]
+    colours = alt.Scale(domain=kinds, range=["#4269d0", "#7f8794"])
+    shapes = alt.Scale(domain=kinds, range=["circle", "diamond"])
+    colour = alt.Color("kind:N", scale=colours, legend=legend)
+    bars = interval_rule(base, metric, "x", 2.5, color=colour)
+    dots = base.mark_point(filled=True, size=70, opacity=1).encode(
+        x=alt.X(f"{metric}:Q", axis=percent_axis(alt, name), scale=alt.Scale(domain=[0, 1])),
+        color=colour,
+        shape=alt.Shape("kind:N", scale=shapes, legend=legend),
+        tooltip=[
+            alt.Tooltip("row:N", title="run"),
+            alt.Tooltip(f"{metric}:Q", format=".1%", title=name),
+        ],
+    )
+    note = INTERVALS
+    if kept["published"].any():
+        note += (
+            " Diamonds are published results on the whole benchmark. Their protocols can differ."
+        )
+    data = table.drop(columns=["model"])
+    return report_chart(
+        f"{name} by run", note, bars + dots, ROW_HEIGHT * len(kept), data, wide=True
+    )
+
+
+def grouped_chart(
+    table: "pandas.DataFrame", by: str, metric: str, title: str, name: str
+) -> ReportChart:
+    """A metric by group of samples: lines if the groups have an order, otherwise dots."""
+    alt = chart_library()
+    runs, groups = run_names(table), list(dict.fromkeys(table[by]))
+    picked, colour = picked_run(alt), run_colour(alt, runs)
+    base = alt.Chart(table.dropna(subset=[metric]))
+    value = {"axis": percent_axis(alt, name), "scale": alt.Scale(domain=[0, 1])}
+    dots = base.mark_point(filled=True, size=45).encode(
+        color=colour,
+        opacity=faded(alt, picked),
+        tooltip=[
+            alt.Tooltip("run:N"),
+            alt.Tooltip(f"{by}:N", title=title),
+            alt.Tooltip(f"{metric}:Q", format=".1%", title=name),
+            alt.Tooltip("samples:Q"),
+        ],
+    )
+    if by in ("error_position", "relative_position", "length"):
+        x = alt.X(f"{by}:O", sort=groups, title=title, axis=alt.Axis(labelAngle=0))
+        y = alt.Y(f"{metric}:Q", **value)
+        lines = base.mark_line(strokeWidth=2).encode(
+            x=x, y=y, color=colour, opacity=faded(alt, picked)
+        )
+        layers = lines + dots.encode(x=x, y=y)
+        if len(runs) <= MOST_INTERVALS:
+            opacity = faded(alt, picked, 0.35, 0.0)
+            layers = (
+                interval_rule(base, metric, "y", 1.2, x=x, color=colour, opacity=opacity) + layers
+            )
+        height = 240
+    else:
+        y = alt.Y(f"{by}:N", sort=groups, title=None, axis=alt.Axis(labelLimit=170))
+        offset = alt.YOffset("run:N", sort=runs, scale=alt.Scale(paddingInner=0.2))
+        opacity = faded(alt, picked, 0.5, 0.05)
+        rule = interval_rule(
+            base, metric, "x", 1.6, y=y, yOffset=offset, color=colour, opacity=opacity
+        )
+        layers = rule + dots.encode(x=alt.X(f"{metric}:Q", **value), y=y, yOffset=offset)
+        height = max(120, len(groups) * max(20, 9 * len(runs)))
+    return report_chart(f"{name} by {title}", INTERVALS, layers.add_params(picked), height, table)
+
+
+def votes_chart(table: "pandas.DataFrame", metric: str, name: str) -> ReportChart:
+    """A metric by number of votes."""
+    alt = chart_library()
+    picked, colour = picked_run(alt), run_colour(alt, run_names(table))
+    x = alt.X("votes:O", title="votes", axis=alt.Axis(labelAngle=0))
+    base = alt.Chart(table)
+    opacity = faded(alt, picked, 0.35, 0.0)
+    rule = interval_rule(base, metric, "y", 1.2, x=x, color=colour, opacity=opacity)
+    line = base.mark_line(point=True, strokeWidth=2).encode(
+        x=x,
+        y=alt.Y(f"{metric}:Q", axis=percent_axis(alt, name), scale=alt.Scale(zero=False)),
+        color=colour,
+        opacity=faded(alt, picked),
+        tooltip=["run:N", "votes:O", alt.Tooltip(f"{metric}:Q", format=".1%", title=name)],
+    )
+    note = "All points use the same votes: k votes are the first k."
+    return report_chart(f"{name} by votes", note, (rule + line).add_params(picked), 240, table)
+
+
+def budget_chart(table: "pandas.DataFrame", what: str) -> ReportChart:
+    """Accuracy by what a sample used: tokens or calls."""
+    alt = chart_library()
+    colour = run_colour(alt, run_names(table))
+    base = alt.Chart(table)
+    x = alt.X(f"{what}_a_sample:Q", title=f"{what} per sample", scale=alt.Scale(zero=False))
+    rule = interval_rule(base, "accuracy", "y", 1.5, x=x, color=colour, opacity=alt.value(0.5))
+    dots = base.mark_point(filled=True, size=90, opacity=1).encode(
+        x=x,
+        y=alt.Y("accuracy:Q", axis=percent_axis(alt, "accuracy"), scale=alt.Scale(zero=False)),
+        color=colour,
+        tooltip=[
+            "run:N",
+            alt.Tooltip("accuracy:Q", format=".1%"),
+            alt.Tooltip(f"{what}_a_sample:Q", format=",.1f", title=f"{what} per sample"),
+        ],
+    )
+    return report_chart(f"Accuracy and {what}", INTERVALS, rule + dots, 260, table)
+
+
+def findings_chart(table: "pandas.DataFrame", solutions: str) -> ReportChart:
+    """The share of each finding by run."""
+    alt = chart_library()
+    kept = table[table["solutions"] == solutions]
+    names = list(dict.fromkeys(kept["finding"]))
+    order = {name: place for place, name in enumerate(names)}
+    colours = alt.Scale(domain=names, range=[FINDING_COLOURS[name] for name in names])
+    runs = run_names(kept)
+    chart = (
+        alt.Chart(kept.assign(order=kept["finding"].map(order)))
+        .mark_bar()
+        .encode(
+            y=alt.Y("run:N", sort=runs, title=None, axis=alt.Axis(labelLimit=220)),
+            x=alt.X(
+                "share:Q",
+                stack="zero",
+                axis=percent_axis(alt, "share of samples"),
+                scale=alt.Scale(domain=[0, 1]),
+            ),
+            color=alt.Color(
+                "finding:N",
+                scale=colours,
+                sort=None,
+                legend=alt.Legend(orient="bottom", title=None),
+            ),
+            order="order:Q",
+            tooltip=["run:N", "finding:N", "samples:Q", alt.Tooltip("share:Q", format=".1%")],
+        )
+    )
+    note = (
+        "Early and late: the verdict is before or after the first error. Missed: the verdict is "
+        "'no error'."
+        if solutions == "with an error"
+        else "False alarm: the verdict names an error, but there is none."
+    )
+    title = f"Verdicts on solutions {solutions}"
+    return report_chart(title, note, chart, ROW_HEIGHT * len(runs), kept)
+
+
+def confusion_chart(table: "pandas.DataFrame") -> ReportChart:
+    """Predicted positions by labelled position, one run at a time."""
+    alt = chart_library()
+    labelled = sorted(set(table["labelled"]), key=_position_order)
+    places = sorted({*labelled, *table["predicted"]}, key=_position_order)
+    chart = (
+        alt.Chart(table)
+        .transform_filter("datum.run == chosen")
+        .mark_rect(cornerRadius=2)
+        .encode(
+            x=alt.X(
+                "predicted:O",
+                sort=places,
+                title="predicted",
+                axis=alt.Axis(labelAngle=0),
+                scale=alt.Scale(domain=places),
+            ),
+            y=alt.Y("labelled:O", sort=places, title="labelled", scale=alt.Scale(domain=labelled)),
+            color=alt.Color(
+                "share:Q",
+                scale=alt.Scale(scheme="blues", domain=[0, 1]),
+                legend=alt.Legend(format=".0%", title=None, orient="bottom", gradientLength=160),
+            ),
+            tooltip=[
+                "labelled:O",
+                "predicted:O",
+                "samples:Q",
+                alt.Tooltip("share:Q", format=".1%"),
+            ],
+        )
+        .add_params(chosen_run(alt, run_names(table)))
+    )
+    note = "Each row adds up to 100%. On the diagonal the verdict is exact."
+    height = ROW_HEIGHT * len(labelled)
+    return report_chart("Predicted and labelled positions", note, chart, height, table)
+
+
+def _position_order(place: str) -> tuple[int, int]:
+    words = {"none": -1, "other": 10**6, "unread": 10**6 + 1}
+    return (words[place], 0) if place in words else (int(place.rstrip("+")), place.endswith("+"))
+
+
+def calibration_chart(table: "pandas.DataFrame") -> ReportChart:
+    """The share of right steps by reward."""
+    alt = chart_library()
+    picked, colour = picked_run(alt), run_colour(alt, run_names(table))
+    base = alt.Chart(table)
+    scale = alt.Scale(domain=[0, 1])
+    x = alt.X("reward:Q", title="reward", scale=scale)
+    ideal = (
+        alt.Chart(alt.Data(values=[{"at": 0}, {"at": 1}]))
+        .mark_line(strokeDash=[4, 4], color="#9aa0aa", strokeWidth=1)
+        .encode(x="at:Q", y="at:Q")
+    )
+    opacity = faded(alt, picked, 0.35, 0.0)
+    rule = interval_rule(base, "right", "y", 1.2, x=x, color=colour, opacity=opacity)
+    line = base.mark_line(point=True, strokeWidth=2).encode(
+        x=x,
+        y=alt.Y("right:Q", axis=percent_axis(alt, "right steps"), scale=scale),
+        color=colour,
+        opacity=faded(alt, picked),
+        tooltip=[
+            "run:N",
+            alt.Tooltip("reward:Q", format=".3f"),
+            alt.Tooltip("right:Q", format=".1%"),
+            "steps:Q",
+            alt.Tooltip("calibration_error:Q", format=".3f"),
+            alt.Tooltip("brier:Q", format=".3f"),
+        ],
+    )
+    note = (
+        "Steps are grouped by tenths of their reward. On the dashed line, rewards are "
+        "probabilities. Steps after the first error have no label and are left out."
+    )
+    layers = (ideal + rule + line).add_params(picked)
+    return report_chart("Calibration of rewards", note, layers, 260, table)
+
+
+def recovery_rates_chart(table: "pandas.DataFrame", by: str) -> ReportChart:
+    """The rate of right answers by variation of error recovery and by part, one run at a time."""
+    alt = chart_library()
+    parts = list(dict.fromkeys(table["part"]))
+    names = list(dict.fromkeys(table["variation"]))
+    colours = alt.Scale(domain=names, range=RUN_COLOURS[: len(names)])
+    channels = {
+        "y": alt.Y("part:N", sort=parts, title=None, axis=alt.Axis(labelLimit=170)),
+        "yOffset": alt.YOffset("variation:N", sort=names),
+        "color": alt.Color(
+            "variation:N",
+            sort=names,
+            legend=alt.Legend(orient="bottom", title=None),
+            scale=colours,
+        ),
+    }
+    base = alt.Chart(table).transform_filter("datum.run == chosen")
+    rule = base.mark_rule(strokeWidth=2).encode(x="lower:Q", x2="upper:Q", **channels)
+    dots = base.mark_point(filled=True, size=60, opacity=1).encode(
+        x=alt.X("rate:Q", axis=percent_axis(alt, "right"), scale=alt.Scale(domain=[0, 1])),
+        tooltip=["part:N", "variation:N", alt.Tooltip("rate:Q", format=".1%")],
+        **channels,
+    )
+    layers = (rule + dots).add_params(chosen_run(alt, run_names(table)))
+    note = "Without given reasoning (NR), with correct (CR) and with incorrect (IR) reasoning."
+    height = max(140, 16 * len(names) * len(parts))
+    return report_chart(f"Recovery: {by.lower()}", note, layers, height, table)
