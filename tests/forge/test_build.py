@@ -238,7 +238,7 @@ def test_the_offline_injector_knows_its_own_solutions_only(tmp_path):
     path.write_text(json.dumps(row), encoding="utf-8")
     done = run("--source", str(path), "--model", "offline/rules", "-o", str(tmp_path / "built"))
     assert done.exit_code == 1
-    assert "it goes with --source offline" in str(done.exception)
+    assert "it works with --source offline only" in str(done.exception)
 
 
 def test_pushing_without_a_hub_is_one_message(tmp_path):
