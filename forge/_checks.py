@@ -17,7 +17,7 @@ from misstep.forge._example import Example, read_examples
 from misstep.forge._plausibility import plausibility_problems
 from misstep.loaders import BadRow, read_rows
 from misstep.registry import DataError, taxonomy
-from misstep.scorers import Comparison, Outcome, compare_answers, compare_texts
+from misstep.scorers import Comparison, ComparisonOutcome, compare_answers, compare_texts
 
 
 class Check(StrEnum):
@@ -111,7 +111,7 @@ def _answer_failures(example: Example, comparison: Comparison | None) -> Iterato
         yield Failure(check, "no_right_answer", "the original solution has no boxed answer")
     elif not example.final_answer:
         yield Failure(check, "no_final_answer", "the modified solution states no final answer")
-    elif comparison is None or comparison.outcome is Outcome.UNDECIDED:
+    elif comparison is None or comparison.outcome is ComparisonOutcome.UNDECIDED:
         reason = comparison.reason if comparison else "not compared"
         yield Failure(check, "undecided", f"whether the answers differ is not known: {reason}")
     elif comparison.same:
@@ -248,13 +248,13 @@ def _compare_words(example: Example) -> Comparison | tuple[str, str] | None:
         # Both have the same words, such as units: the rest decides.
         given, right = _WORDED.sub(" ", given), _WORDED.sub(" ", right)
         if not given.strip() and not right.strip():
-            return Comparison(Outcome.SAME, "the same words")
+            return Comparison(ComparisonOutcome.SAME, "the same words")
     else:
         given, right = _WORDED.sub(r"\1", given), _WORDED.sub(r"\1", right)
     if given.lower().split() == right.lower().split():
-        return Comparison(Outcome.SAME, "the same words")
+        return Comparison(ComparisonOutcome.SAME, "the same words")
     if _WORD.search(given) or _WORD.search(right):
-        return Comparison(Outcome.UNDECIDED, f"answers in words: {given}; {right}")
+        return Comparison(ComparisonOutcome.UNDECIDED, f"answers in words: {given}; {right}")
     return given, right
 
 

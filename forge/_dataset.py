@@ -3,8 +3,8 @@
 from inspect_ai.dataset import MemoryDataset, Sample
 
 from misstep.forge._offline import sample_examples
-from misstep.generator import third_of
 from misstep.loaders import check_rows, first_error_dataset, first_error_sample
+from misstep.samples import third_of
 from misstep.verdicts import NO_ERROR
 
 SAMPLE = "sample"

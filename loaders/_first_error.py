@@ -28,7 +28,6 @@ from misstep.loaders._rows import (
 )
 from misstep.loaders._sources import source_files
 from misstep.registry import (
-    GOLD_SECTIONS,
     DataError,
     Generated,
     RowKind,
@@ -75,7 +74,7 @@ def _row(number: int, content: dict[str, Any]) -> FirstErrorRow:
 
 def _label_problems(row: FirstErrorRow) -> Iterator[tuple[str, str]]:
     # Published rows of DeltaBench whose annotations do not fit are kept; their metadata says so.
-    if GOLD_SECTIONS not in row.extra and (
+    if "gold_sections" not in row.extra and (
         problem := index_problem(row.label, len(row.steps), NO_ERROR)
     ):
         yield "label", f"{problem}; labels are -1 or 0 to {len(row.steps) - 1}"
@@ -214,12 +213,12 @@ def error_sections_dataset(
     needed: tuple[RowKind, ...] = ("error_sections",)
     rows = _handle_misfits(load_rows(source, subset, accept, needed), exclude_misfits)
     for row in rows:
-        if GOLD_SECTIONS not in row.extra:
+        if "gold_sections" not in row.extra:
             where = f"{source}: the row {row.id!r}"
             raise DataError(wrong_kind_message(where, "first_error", needed))
     samples = [first_error_sample(row) for row in rows]
     for sample, row in zip(samples, rows, strict=True):
-        sample.target = ", ".join(map(str, row.extra[GOLD_SECTIONS])) or "none"
+        sample.target = ", ".join(map(str, row.extra["gold_sections"])) or "none"
     return MemoryDataset(samples, name=dataset_name(source, subset))
 
 

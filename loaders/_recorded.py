@@ -18,7 +18,7 @@ from misstep.loaders._rows import (
     validate_row,
     whole_number,
 )
-from misstep.registry import RECORDED, DataError
+from misstep.registry import DataError
 
 _Score = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -132,7 +132,7 @@ def _result_sample(row: FirstErrorRow, result: RecordedResult, where: str) -> Sa
             f"{len(result.critiques or [])} critiques of {row.id!r}."
         )
     sample = first_error_sample(row)
-    sample.metadata = {**(sample.metadata or {}), RECORDED: result.record}
+    sample.metadata = {**(sample.metadata or {}), "recorded": result.record}
     return sample
 
 
@@ -212,7 +212,7 @@ def _solutions_sample(solutions: list[RecordedSolution], model: str) -> Sample:
         id=first.problem_id,
         input=first.problem,
         target=first.target,
-        metadata={"subset": None, RECORDED: recorded},
+        metadata={"subset": None, "recorded": recorded},
     )
 
 

@@ -21,14 +21,6 @@ from misstep.registry._facts import (
     service_model,
     taxonomy,
 )
-from misstep.registry._labels import (
-    GOLD_SECTIONS,
-    MISSING,
-    PUBLISHED_GOLD_SECTIONS,
-    RECORDED,
-    REWARDS,
-    third_of,
-)
 from misstep.registry._prompts import (
     ANSWER,
     NUMBER,
@@ -77,13 +69,8 @@ from misstep.registry._variants import (
 __all__ = [
     "ANSWER",
     "CHARACTERS_PER_TOKEN",
-    "GOLD_SECTIONS",
-    "MISSING",
     "NUMBER",
     "PROBLEM",
-    "PUBLISHED_GOLD_SECTIONS",
-    "RECORDED",
-    "REWARDS",
     "ROW_KINDS",
     "SECTIONS",
     "SOLUTION",
@@ -136,6 +123,5 @@ __all__ = [
     "sources",
     "task_arguments",
     "taxonomy",
-    "third_of",
     "user_path",
 ]

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from misstep.forge import DATA_NAME, Example, read_examples
-from misstep.generator import third_of
 from misstep.loaders import read_rows
 from misstep.registry import DataError, MisstepError, taxonomy
 from misstep.reports._runs import read_log
 from misstep.reports._text import markdown_table, markdown_text
+from misstep.samples import third_of
 
 MAX_EXAMPLES = 200
 """The default number of examples in a report."""

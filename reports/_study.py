@@ -9,8 +9,9 @@ from typing import Any
 from inspect_ai.log import EvalLog, EvalSampleSummary, read_eval_log_sample_summaries
 from inspect_ai.scorer import Score
 
-from misstep.generator import ERROR_TYPES, third_of
+from misstep.generator import ERROR_TYPES
 from misstep.reports._samples import Finding, finding_of
+from misstep.samples import third_of
 from misstep.scorers import Estimate, share
 from misstep.verdicts import NO_ERROR
 

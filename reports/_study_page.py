@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from inspect_ai.log import EvalLog
 
-from misstep.generator import VERSION, third_of
+from misstep.generator import VERSION
 from misstep.reports._charts import FINDING_COLOURS, chart_bytes, chart_library
 from misstep.reports._samples import ON_CORRECT, ON_ERRORS, Finding
 from misstep.reports._study import (
@@ -23,6 +23,7 @@ from misstep.reports._study import (
     judged_samples,
 )
 from misstep.reports._text import p_text, percent, with_interval
+from misstep.samples import third_of
 
 if TYPE_CHECKING:
     from misstep.reports._charts import Chart
