@@ -90,12 +90,11 @@ def grouped_chart(
         lines = base.mark_line(strokeWidth=2).encode(
             x=x, y=y, color=colour, opacity=faded(alt, picked)
         )
-        layers = lines + dots.encode(x=x, y=y)
+        layers = [lines, dots.encode(x=x, y=y)]
         if len(runs) <= MOST_INTERVALS:
             opacity = faded(alt, picked, 0.35, 0.0)
-            layers = (
-                interval_rule(base, metric, "y", 1.2, x=x, color=colour, opacity=opacity) + layers
-            )
+            channels = {"x": x, "color": colour, "opacity": opacity}
+            layers.insert(0, interval_rule(base, metric, "y", 1.2, **channels))
         height = 240
     else:
         y = alt.Y(f"{by}:N", sort=groups, title=None, axis=alt.Axis(labelLimit=170))
@@ -104,9 +103,10 @@ def grouped_chart(
         rule = interval_rule(
             base, metric, "x", 1.6, y=y, yOffset=offset, color=colour, opacity=opacity
         )
-        layers = rule + dots.encode(x=alt.X(f"{metric}:Q", **value), y=y, yOffset=offset)
+        layers = [rule, dots.encode(x=alt.X(f"{metric}:Q", **value), y=y, yOffset=offset)]
         height = max(120, len(groups) * max(20, 9 * len(runs)))
-    return report_chart(f"{name} by {title}", INTERVALS, layers.add_params(picked), height, table)
+    chart = alt.layer(*layers).add_params(picked)
+    return report_chart(f"{name} by {title}", INTERVALS, chart, height, table)
 
 
 def votes_chart(table: "pandas.DataFrame", metric: str, name: str) -> ReportChart:
