@@ -7,6 +7,11 @@ from typing import Any
 
 import click
 
+_READINGS = {
+    "strict": "the headline scores",
+    "lenient": "as evidently meant",
+    "published": "the original script of erroneous sections",
+}
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -65,7 +70,7 @@ def reading_option(*readings: str) -> Decorator:
         default=readings[0],
         show_default=True,
         type=click.Choice(readings),
-        help="Scores to use: strict (as published) or lenient (as evidently meant).",
+        help=f"Scores to use: {', '.join(f'{name} ({_READINGS[name]})' for name in readings)}.",
     )
 
 

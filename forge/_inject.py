@@ -21,7 +21,6 @@ from inspect_ai.util import LimitExceededError, json_schema
 
 from misstep.forge._checks import AUTOMATIC, Check, Failure, check_example
 from misstep.forge._compared import compared_aside
-from misstep.forge._offline_model import asking_about
 from misstep.forge._prompts import complaint_text, request_text, review_text, system_text
 from misstep.forge._record import LATE_FRACTION, Example
 from misstep.forge._reply import InjectionReply, ReviewReply, UnreadableReplyError, read_reply
@@ -232,8 +231,7 @@ class _Asking:
         config = self._configure(self._seed + attempt, schema)
         policy = CachePolicy(expiry=None, scopes={"sample": str(self._state.sample_id)})
         try:
-            with asking_about(str(self._state.sample_id)):
-                output = await model.generate(messages, config=config, cache=policy)
+            output = await model.generate(messages, config=config, cache=policy)
         except (LimitExceededError, MisstepError):
             raise
         except Exception as problem:

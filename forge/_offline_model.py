@@ -1,27 +1,12 @@
 """The provider `offline/rules`: the offline injector in the place of a model."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 
 from inspect_ai.model import ModelOutput, ModelUsage
 
 from misstep.forge._offline import OFFLINE, known_solution
 from misstep.providers import ModelRequest, Provider
 from misstep.registry import ModelError
-
-_ABOUT: ContextVar[str] = ContextVar("about", default="")
-
-
-@contextmanager
-def asking_about(sample: str) -> Iterator[None]:
-    """Say which sample the calls inside the `with` are about; other providers never see it."""
-    before = _ABOUT.set(sample)
-    try:
-        yield
-    finally:
-        _ABOUT.reset(before)
 
 
 class OfflineAPI(Provider):
@@ -33,10 +18,10 @@ class OfflineAPI(Provider):
         Raises:
             ModelError: It is not a solution that the rules know.
         """
-        found = known_solution(_ABOUT.get())
+        found = known_solution(request.sample_id or "")
         if found is None:
             raise ModelError(
-                f"The offline injector knows no solution {_ABOUT.get()!r}: it goes with "
+                f"The offline injector knows no solution {request.sample_id!r}: it goes with "
                 f"--source {OFFLINE}. For other sources name a model: --model openai/gpt-4o"
             )
         reply = {

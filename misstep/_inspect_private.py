@@ -70,7 +70,7 @@ if not TYPE_CHECKING:
         "inspect_ai._util.exception", "TerminateSampleError", type("_Never", (Exception,), {})
     )
 
-    # The sample that is running. `replay/…` finds the recorded output by its id.
+    # The sample that is running. `replay/…` and `offline/…` find their answer by its id.
     # Without it: no sample is found, and `replay/…` says so.
     sample_active = _private("inspect_ai.log._samples", "sample_active", lambda: None)
 

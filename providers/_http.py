@@ -100,8 +100,8 @@ def retry_wait(should_retry: Callable[[Exception], bool | RetryDecision]) -> Cal
     """Return a function that says how many seconds to wait before the next attempt.
 
     The waits are those of the openai client: the time that the server asks for, or else 0.5 seconds
-    and twice as long after each attempt. Inspect's own waits begin with 3 to 6 seconds, because its
-    clients retry a few times themselves.
+    and twice as long after each attempt. Inspect's own waits begin with 3 to 6 seconds, because it
+    expects that the client has retried already.
 
     Args:
         should_retry: The method of the provider.

@@ -23,6 +23,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
+from misstep._inspect_private import sample_active
 from misstep.registry import ModelError, did_you_mean
 
 Response: TypeAlias = ModelOutput | tuple[ModelOutput | Exception, ModelCall]
@@ -33,7 +34,7 @@ Response: TypeAlias = ModelOutput | tuple[ModelOutput | Exception, ModelCall]
 class CallPurpose:
     """The vote, the step or the rewards that a call is for.
 
-    A prompt does not tell that it is the third vote on a sample. `replay/…` must know it to find
+    A prompt does not say that it is the third vote on a sample. `replay/…` must know it to find
     the recorded output, so solvers set the purpose around a call. Other providers ignore it.
     """
 
@@ -68,6 +69,9 @@ class ModelRequest:
     tools: list[ToolInfo]
     config: GenerateConfig
     purpose: CallPurpose
+    sample_id: str | None
+    """The id of the sample that is running. None outside of an eval."""
+    epoch: int
 
 
 class Provider(ModelAPI):
@@ -110,8 +114,10 @@ class Provider(ModelAPI):
         config: GenerateConfig,
     ) -> Response:
         """Answer one call of Inspect."""
-        purpose = _PURPOSE.get() or CallPurpose()
-        return await self.respond(ModelRequest(input, tools, config, purpose))
+        active, purpose = sample_active(), _PURPOSE.get() or CallPurpose()
+        sample_id, epoch = (str(active.sample.id), active.epoch) if active else (None, 1)
+        request = ModelRequest(input, tools, config, purpose, sample_id, epoch)
+        return await self.respond(request)
 
 
 class ImportedAPI(Provider):

@@ -106,36 +106,27 @@ def read_recording(path: Path) -> Recording:
 @lru_cache(maxsize=8)
 def _read(path: Path, _changed: int, _size: int) -> Recording:
     recording = Recording(path, {}, {})
+    lines: dict[str, int] = {}
     for number, row in read_rows(str(path)):
         try:
             record = Record.model_validate(row)
         except ValidationError as error:
             raise ModelError(f"{path}, line {number}: {_explanation(error)}") from None
-        _add(recording, number, record)
+        name, step = str(record.id), record.step
+        if record.scores is not None:
+            what = f"scores of id {name!r}"
+            recording.scores[name] = (number, record.scores)
+        else:
+            what = f"id {name!r}" + ("" if step is None else f", step {step}")
+            recording.answers[name, step] = _answer(number, record)
+        if (earlier := lines.setdefault(what, number)) != number:
+            raise ModelError(
+                f"{path}, line {number}: {what}: already recorded on line {earlier}. "
+                "Keep one of them. Several votes belong into the 'texts' of one record."
+            )
     if not recording.answers and not recording.scores:
         raise ModelError(f"{path} holds no records. Write one JSON object on each line.")
     return recording
-
-
-def _add(recording: Recording, number: int, record: Record) -> None:
-    name = str(record.id)
-    earlier: int | None = None
-    if record.scores is not None:
-        what = f"scores of id {name!r}"
-        if name in recording.scores:
-            earlier = recording.scores[name][0]
-        recording.scores[name] = (number, record.scores)
-    else:
-        what = f"id {name!r}" + ("" if record.step is None else f", step {record.step}")
-        key = (name, record.step)
-        if key in recording.answers:
-            earlier = recording.answers[key].line
-        recording.answers[key] = _answer(number, record)
-    if earlier is not None:
-        raise ModelError(
-            f"{recording.path}, line {number}: {what}: already recorded on line {earlier}. "
-            "Keep one of them. Several votes belong into the 'texts' of one record."
-        )
 
 
 def _answer(number: int, record: Record) -> RecordedAnswer:

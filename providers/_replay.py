@@ -6,7 +6,6 @@ from typing import Any
 
 from inspect_ai.model import Logprob, Logprobs, ModelCall, ModelOutput, ModelUsage, TopLogprob
 
-from misstep._inspect_private import sample_active
 from misstep.providers._provider import ModelRequest, Provider, Response, choice
 from misstep.providers._recording import RecordedAnswer, Recording, read_recording
 from misstep.providers._step_scores import read_scoring_messages, scored_output, unscored_output
@@ -30,22 +29,21 @@ class ReplayAPI(Provider):
         The first `num_choices` texts answer the first epoch, the next ones answer the second epoch.
         A vote over epochs must not count one recorded answer several times.
         """
-        active = sample_active()
-        if active is None:
+        name, purpose = request.sample_id, request.purpose
+        if name is None:
             raise ModelError(
                 f"{self.recording.path}: replay answers the sample that is running, and none is "
                 "running. Use replay/… as the model of an eval."
             )
-        name, purpose = str(active.sample.id), request.purpose
         if purpose.rewards:
             return self._scored_output(name, request)
         n = request.config.num_choices or 1
         answer = _find_answer(self.recording, name, purpose.step)
-        first = (active.epoch - 1) * n + purpose.vote
+        first = (request.epoch - 1) * n + purpose.vote
         if first + n > len(answer.texts):
             raise ModelError(
                 f"{self.recording.path}, line {answer.line}: id {name!r} has {len(answer.texts)} "
-                f"texts, and {first + n} are needed (epoch {active.epoch}, {n} in this call). "
+                f"texts, and {first + n} are needed (epoch {request.epoch}, {n} in this call). "
                 "Record more texts, or ask for fewer."
             )
         call = ModelCall.create(

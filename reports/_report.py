@@ -38,7 +38,7 @@ from misstep.reports._report_charts import (
     recovery_rates_chart,
     votes_chart,
 )
-from misstep.reports._runs import ANSWERS, Logs, Run, SkippedLog
+from misstep.reports._runs import ANSWERS, SCORERS, Logs, Run, SkippedLog
 from misstep.reports._text import UNDEFINED, dollars, percent
 
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ def build_report(logs: Logs, reading: str = "strict") -> Report:
 
 def _section(benchmark: Benchmark, reading: str) -> ReportSection:
     kinds = {run.kind for run in benchmark.runs}
-    reading = reading if kinds <= {"first_error", "recovery"} else "strict"
+    known = all(reading in SCORERS.get(kind, ("strict",)) for kind in kinds)
+    reading = reading if known else "strict"
     metrics = leaderboard_metrics(benchmark, reading)
     headline = ranking_metric(benchmark, metrics)
     metrics.sort(key=lambda metric: metric != headline)

@@ -44,8 +44,7 @@ class JudgeRewards(RewardModel):
     """Rewards from a chat model: the probability that it calls a step right."""
 
     def __init__(self, model: Model, judge: Judge, on_output: OutputCallback | None = None) -> None:
-        super().__init__(on_output)
-        self._model = model
+        super().__init__(model, on_output)
         self._judge = judge
 
     async def score_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
@@ -75,10 +74,6 @@ class StepScoreRewards(RewardModel):
 
     That is a process reward model, served or local, or a file of recorded scores.
     """
-
-    def __init__(self, model: Model, on_output: OutputCallback | None = None) -> None:
-        super().__init__(on_output)
-        self._model = model
 
     @property
     def threshold(self) -> float:

@@ -125,7 +125,5 @@ class _LoadedPrm:
         return len(ends), logits[ends].float().tolist()
 
 
-@lru_cache(maxsize=2)
-def _load(path: str, head: str, device: str, trusted: bool) -> _LoadedPrm:
-    """Load a model once per process, even if several models use it."""
-    return _LoadedPrm(path, head, device, trusted)
+_load = lru_cache(maxsize=2)(_LoadedPrm)
+"""Load a model once per process, even if several Inspect models use it."""

@@ -7,7 +7,7 @@ from math import prod
 from statistics import fmean
 from typing import Literal, TypeAlias
 
-from inspect_ai.model import ModelOutput
+from inspect_ai.model import Model, ModelOutput
 from inspect_ai.util import LimitExceededError, collect
 
 from misstep._inspect_private import PrerequisiteError, TerminateSampleError
@@ -42,9 +42,10 @@ class Reward:
 
 
 class RewardModel(ABC):
-    """A source of rewards for the steps of a solution. `on_output` gets every model output."""
+    """A model that gives rewards for the steps of a solution. `on_output` gets all its outputs."""
 
-    def __init__(self, on_output: OutputCallback | None = None) -> None:
+    def __init__(self, model: Model, on_output: OutputCallback | None = None) -> None:
+        self._model = model
         self._on_output = on_output or (lambda output: None)
 
     @property

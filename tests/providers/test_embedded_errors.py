@@ -21,16 +21,16 @@ def refusal(name, **arguments):
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """An installed package that carries a file which is not the weights."""
-    folder = tmp_path / "carrier_of_others"
+    """Return an installed package with a file that is not the expected weights."""
+    folder = tmp_path / "other_weights"
     folder.mkdir()
     (folder / "__init__.py").write_text("raise RuntimeError('imported')")
     (folder / "model.gguf").write_bytes(GGUF)
     monkeypatch.syspath_prepend(tmp_path)
-    return PackagedWeights("carrier_of_others", "model.gguf", "00" * 32, "carrier-of-others")
+    return PackagedWeights("other_weights", "model.gguf", "00" * 32, "other-weights")
 
 
-def test_an_unknown_short_name_gets_the_known_ones_and_the_close_match():
+def test_an_unknown_short_name_lists_the_known_names_and_the_close_match():
     message = refusal("embedded/smolm2")
     assert "Unknown embedded model 'smolm2'" in message
     assert "Did you mean 'smollm2'?" in message
@@ -43,10 +43,10 @@ def test_a_missing_weights_package_names_the_install_command():
         find_packaged_weights(missing)
 
 
-def test_a_wrong_checksum_names_both_and_the_carrier_is_not_imported(package):
+def test_a_wrong_checksum_names_both_and_does_not_import_the_package(package):
     with pytest.raises(ModelError, match=r"sha256 is \w{64}, expected 0{64}.*--force-reinstall"):
         find_packaged_weights(package)
-    assert "carrier_of_others" not in sys.modules
+    assert "other_weights" not in sys.modules
 
 
 def test_a_missing_engine_names_the_install_command(installed, monkeypatch):
@@ -59,7 +59,7 @@ def test_a_missing_file_is_named(tmp_path):
     assert "is a folder" in refusal(f"embedded/{tmp_path}/")
 
 
-def test_another_format_is_told_by_its_first_bytes(tmp_path):
+def test_a_file_in_another_format_names_its_first_bytes(tmp_path):
     path = tmp_path / "model.gguf"
     path.write_bytes(b"PK\x03\x04")
     message = refusal(f"embedded/{path}")
@@ -69,10 +69,10 @@ def test_another_format_is_told_by_its_first_bytes(tmp_path):
 
 def test_weights_larger_than_the_memory_are_refused(installed, tmp_path):
     if not Path("/proc/meminfo").exists():
-        pytest.skip("the free memory is not known here")
+        pytest.skip("the free memory is unknown on this machine")
     path = tmp_path / "model.gguf"
     path.write_bytes(GGUF)
-    os.truncate(path, 2**42)  # sparse: takes no room on the disk
+    os.truncate(path, 2**42)  # a sparse file takes no space on the disk
     message = refusal(f"embedded/{path}")
     assert "needs about 4505.9 GiB of memory" in message
     assert "smaller quantization" in message
@@ -102,13 +102,13 @@ def test_an_incomplete_file_is_an_error_when_it_is_loaded(installed, tmp_path):
         asyncio.run(model.generate("x"))
 
 
-def test_a_relative_path_counts_from_where_the_process_started(tmp_path, monkeypatch):
+def test_a_relative_path_is_relative_to_the_folder_of_the_start(tmp_path, monkeypatch):
     started = Path.cwd()
     monkeypatch.chdir(tmp_path)
     assert f"{started}/model.gguf does not exist" in refusal("embedded/./model.gguf")
 
 
-def test_values_reach_the_terminal_neither_as_markup_nor_as_commands():
+def test_quoted_values_cannot_control_the_terminal():
     name = "embedded/./[bold]no\x1b[31m.gguf"
     with pytest.raises(ModelError) as caught:
         get_model(name)

@@ -32,7 +32,7 @@ def tiny():
     return Task(dataset=samples, solver=announce())
 """
 
-ELSEWHERE = """
+OTHER_PROCESS = """
 import sys, json, asyncio
 import misstep.providers
 from inspect_ai.model import GenerateConfig, get_model
@@ -45,12 +45,12 @@ print(json.dumps([choice.model_dump(exclude={"message": {"id"}}) for choice in o
 """
 
 
-CHATTER = re.compile("llama|ggml|gguf|srv|slot|token")
+LLAMA_MESSAGES = re.compile("llama|ggml|gguf|srv|slot|token")
 
 
 @dataclass
-class Run:
-    """An eval in a process of its own, which leads a process group of its own."""
+class EvalProcess:
+    """An eval in a new process, which leads a new process group."""
 
     process: subprocess.Popen[bytes]
     folder: Path
@@ -72,9 +72,9 @@ class Run:
 
 @pytest.fixture(scope="module")
 def runs(installed, inspect_command, tmp_path_factory):
-    """One eval per way to end, started together since most of their time is Inspect's start."""
+    """Start one eval for each signal. They start together, because Inspect takes long to start."""
 
-    def start(name: str) -> Run:
+    def start(name: str) -> EvalProcess:
         folder = tmp_path_factory.mktemp(name)
         (folder / "tiny.py").write_text(TASK)
         options = "--model embedded/smollm2 --max-tokens 5000 --display plain --log-dir logs"
@@ -86,7 +86,7 @@ def runs(installed, inspect_command, tmp_path_factory):
                 stderr=err,
                 start_new_session=True,
             )
-        return Run(process, folder)
+        return EvalProcess(process, folder)
 
     runs = {name: start(name) for name in ("SIGINT", "SIGKILL")}
     yield runs
@@ -95,8 +95,8 @@ def runs(installed, inspect_command, tmp_path_factory):
         run.process.wait()
 
 
-def send(run: Run, name: str) -> float:
-    """Send a signal while the model writes; the seconds until the process has ended."""
+def send(run: EvalProcess, name: str) -> float:
+    """Send a signal while the model writes, and return the seconds until the process ends."""
     deadline = time.monotonic() + 60
     while not (run.folder / "started").exists():
         assert run.process.poll() is None, run.stderr()
@@ -113,7 +113,7 @@ def test_ctrl_c_ends_a_long_answer_soon_and_leaves_a_log(runs):
     assert send(runs["SIGINT"], "SIGINT") < 15
     assert runs["SIGINT"].group_is_gone()
     assert runs["SIGINT"].log().status == "cancelled"
-    assert not CHATTER.search(runs["SIGINT"].stderr())
+    assert not LLAMA_MESSAGES.search(runs["SIGINT"].stderr())
 
 
 def test_a_kill_leaves_no_process_and_a_readable_log(runs):
@@ -122,7 +122,7 @@ def test_a_kill_leaves_no_process_and_a_readable_log(runs):
     assert runs["SIGKILL"].log().status == "started"
 
 
-def test_another_process_gives_the_same_choices_and_ends_well(smollm2):
+def test_another_process_gives_the_same_choices_and_ends_without_error(smollm2):
     settings = {
         "seed": 7,
         "temperature": 1,
@@ -133,14 +133,14 @@ def test_another_process_gives_the_same_choices_and_ends_well(smollm2):
     }
     here = asyncio.run(smollm2.generate("Tell me a story.", config=GenerateConfig(**settings)))
     there = subprocess.run(
-        [sys.executable, "-c", ELSEWHERE],
+        [sys.executable, "-c", OTHER_PROCESS],
         input=json.dumps(settings),
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    assert not CHATTER.search(there.stderr)
+    assert not LLAMA_MESSAGES.search(there.stderr)
     given = [choice.model_dump(exclude={"message": {"id"}}) for choice in here.choices]
     assert json.loads(there.stdout) == given
     assert given[0] != given[1]

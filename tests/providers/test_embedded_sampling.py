@@ -34,7 +34,7 @@ def test_choice_i_of_a_seed_is_the_only_choice_of_seed_plus_i(ask):
     assert texts(together) == alone
 
 
-def test_same_seed_and_number_repeat_whatever_ran_before(ask):
+def test_a_seed_gives_the_same_choices_whatever_ran_before(ask):
     settings = {"seed": 3, "temperature": 1, "num_choices": 2, "logprobs": True}
     first = ask(STORY, **settings)
     ask("Something else altogether, and longer.", temperature=1)
@@ -46,7 +46,9 @@ def test_same_seed_and_number_repeat_whatever_ran_before(ask):
     assert [c.logprobs for c in again.choices] == [c.logprobs for c in first.choices]
 
 
-def test_calls_that_come_together_or_are_cancelled_repeat_too(ask, smollm2):
+def test_concurrent_calls_give_the_same_logprobs_as_single_ones_after_a_cancelled_call(
+    ask, smollm2
+):
     def call(seed, max_tokens=4):
         config = GenerateConfig(seed=seed, temperature=1, max_tokens=max_tokens, logprobs=True)
         return smollm2.generate(STORY, config=config)
@@ -62,7 +64,7 @@ def test_calls_that_come_together_or_are_cancelled_repeat_too(ask, smollm2):
     assert [o.choices[0].logprobs for o in together] == [o.choices[0].logprobs for o in in_turn]
 
 
-def test_an_unset_seed_is_drawn_anew(ask):
+def test_without_a_seed_calls_differ(ask):
     assert ask(STORY, temperature=1).completion != ask(STORY, temperature=1).completion
 
 
@@ -80,7 +82,7 @@ def test_logit_bias_forbids_a_token(ask):
 
 
 @pytest.mark.parametrize("penalty", ["frequency_penalty", "presence_penalty"])
-def test_penalties_change_what_is_repeated(ask, penalty):
+def test_penalties_change_a_repetition(ask, penalty):
     begun = [ChatMessageUser(content="Say yes."), ChatMessageAssistant(content="yes yes yes yes")]
     plain = ask(begun, temperature=0, max_tokens=4).completion
     assert ask(begun, temperature=0, max_tokens=4, **{penalty: 2.0}).completion != plain
@@ -93,7 +95,7 @@ def test_slots_answer_more_choices_than_there_are_slots(ask, installed):
     assert output.usage.output_tokens == 5 * 4
 
 
-def test_slots_answer_requests_that_come_together(installed):
+def test_slots_answer_concurrent_requests(installed):
     model = get_model("embedded/smollm2", slots=2, ctx=256)
     config = GenerateConfig(max_tokens=4, temperature=0)
 

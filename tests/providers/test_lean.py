@@ -8,22 +8,16 @@ import httpx
 import openai
 import pytest
 from inspect_ai.model import ChatMessageSystem, ChatMessageUser, GenerateConfig, get_model
-from inspect_ai.model._model import RetryDecision
-from inspect_ai.model._openai import OpenAIResponseError
 from inspect_ai.util import json_schema
 from pydantic import BaseModel
 from tenacity import RetryCallState
 
+from misstep._inspect_private import OpenAIResponseError, RetryDecision
 from misstep.providers import retry_wait
 from misstep.registry import find_provider
 from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
 
-ASKED = [ChatMessageSystem(content="Be brief: π, 数."), ChatMessageUser(content="How much?")]
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
+QUESTION = [ChatMessageSystem(content="Be brief: π, 数."), ChatMessageUser(content="How much?")]
 
 
 class Verdict(BaseModel):
@@ -55,11 +49,11 @@ def model_of(provider, server, **arguments):
     )
 
 
-async def answered(provider, config, reply):
-    """What came of a question, and the request that it took."""
+async def exchange(provider, config, reply):
+    """Return the choices and the usage of an answer, and the request."""
     with OpenAIServer(reply) as server:
         async with model_of(provider, server) as model:
-            output = await model.generate(ASKED, config=config)
+            output = await model.generate(QUESTION, config=config)
         [request] = server.requests
     choices = [
         (one.message.text, one.stop_reason, one.logprobs and one.logprobs.model_dump())
@@ -70,11 +64,11 @@ async def answered(provider, config, reply):
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-async def test_it_asks_and_answers_as_inspects_own_provider_does(config):
+async def test_requests_and_outputs_are_those_of_inspects_own_provider(config):
     def reply(request, choice):
         return Reply(f"choice {choice}: ½", "stop" if choice else "length", {"Yes": 0.75})
 
-    lean, theirs = [await answered(name, config, reply) for name in ("lean", "openai-api")]
+    lean, theirs = [await exchange(name, config, reply) for name in ("lean", "openai-api")]
     assert lean[:2] == theirs[:2]
     assert lean[2].body == theirs[2].body
     for name in ("authorization", "content-type", "x-own"):
@@ -83,12 +77,12 @@ async def test_it_asks_and_answers_as_inspects_own_provider_does(config):
 
 
 @pytest.mark.anyio
-async def test_a_reason_to_stop_that_openai_does_not_know_is_read_as_leniently():
+async def test_an_unknown_stop_reason_is_read_as_by_inspects_own_provider():
     def reply(request, choice):
         return Reply("half", "abort")
 
     lean, theirs = [
-        await answered(name, GenerateConfig(), reply) for name in ("lean", "openai-api")
+        await exchange(name, GenerateConfig(), reply) for name in ("lean", "openai-api")
     ]
     assert lean[:2] == theirs[:2]
     assert lean[0][0][0] == "half"
@@ -106,24 +100,24 @@ async def test_a_reason_to_stop_that_openai_does_not_know_is_read_as_leniently()
         (Fault.MALFORMED_JSON, OpenAIResponseError, None),
     ],
 )
-async def test_a_failed_call_is_made_again_and_is_no_answer(fault, error, wait):
+async def test_a_failed_call_is_retried_and_never_an_answer(fault, error, wait):
     with OpenAIServer(faults=Faults(script=[fault], retry_after=7)) as server:
         async with model_of("lean", server) as model:
             with pytest.raises(error) as raised:
-                await model.api.generate(ASKED, [], "none", GenerateConfig())
+                await model.api.generate(QUESTION, [], "none", GenerateConfig())
             decision = model.api.should_retry(raised.value)
             assert decision.retry
             assert decision.retry_after == wait
             assert "sk-own" not in f"{raised.value!r} {raised.value}"
-            assert (await model.generate(ASKED)).completion
+            assert (await model.generate(QUESTION)).completion
 
 
 @pytest.mark.anyio
-async def test_inspect_waits_as_long_as_the_server_says_and_asks_again():
+async def test_a_retry_waits_as_long_as_the_server_asks_for():
     faults = Faults(script=[Fault.RETRY_AFTER, Fault.RETRY_AFTER], retry_after=0.01)
     with OpenAIServer(faults=faults) as server:
         async with model_of("lean", server) as model:
-            assert (await model.generate(ASKED)).completion
+            assert (await model.generate(QUESTION)).completion
         assert len(server.requests) == 3
 
 
@@ -137,7 +131,7 @@ async def test_inspect_waits_as_long_as_the_server_says_and_asks_again():
         (900.0, 1, 0.375, 0.5),
     ],
 )
-def test_waits_grow_unless_the_server_names_one(retry_after, attempt, least, most):
+def test_waits_double_unless_the_server_asks_for_one(retry_after, attempt, least, most):
     def limited(problem):
         return RetryDecision.rate_limit(retry_after=retry_after)
 
@@ -148,29 +142,29 @@ def test_waits_grow_unless_the_server_names_one(retry_after, attempt, least, mos
 
 
 @pytest.mark.anyio
-async def test_a_prompt_too_long_is_told_as_by_inspects_own_provider():
+async def test_a_prompt_that_is_too_long_gives_the_output_of_inspects_own_provider():
     outputs = []
     for name in ("lean", "openai-api"):
         with OpenAIServer(faults=Faults(script=[Fault.CONTEXT_LENGTH])) as server:
             async with model_of(name, server) as model:
-                outputs.append(await model.generate(ASKED))
+                outputs.append(await model.generate(QUESTION))
     lean, theirs = outputs
     assert lean.stop_reason == theirs.stop_reason == "model_length"
     assert lean.completion == theirs.completion
 
 
 @pytest.mark.anyio
-async def test_an_answer_that_does_not_come_in_time_is_asked_for_again():
+async def test_a_call_that_times_out_is_retried():
     with OpenAIServer(latency=2000) as server:
         async with model_of("lean", server, client_timeout=0.1) as model:
             with pytest.raises(openai.APITimeoutError) as raised:
-                await model.api.generate(ASKED, [], "none", GenerateConfig())
+                await model.api.generate(QUESTION, [], "none", GenerateConfig())
             assert model.api.should_retry(raised.value).retry
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("body", ["[]", '"yes"', "null", '{"error": "busy"}', "<html>"])
-async def test_what_is_no_completion_is_an_error_of_the_server(body, monkeypatch):
+async def test_a_response_that_is_not_a_completion_is_a_server_error(body, monkeypatch):
     async def post(*_):
         return httpx.Response(200, content=body)
 
@@ -178,16 +172,16 @@ async def test_what_is_no_completion_is_an_error_of_the_server(body, monkeypatch
     with OpenAIServer() as server:
         async with model_of("lean", server) as model:
             with pytest.raises(OpenAIResponseError, match="not a completion"):
-                await model.api.generate(ASKED, [], "none", GenerateConfig())
+                await model.api.generate(QUESTION, [], "none", GenerateConfig())
 
 
-def test_connections_end_with_their_event_loop(caplog):
+def test_connections_close_with_their_event_loop(caplog):
     async def ask(model):
-        return (await model.generate(ASKED)).completion
+        return (await model.generate(QUESTION)).completion
 
     with OpenAIServer() as server, caplog.at_level(logging.WARNING, logger="asyncio"):
         model = model_of("lean", server)
-        # Each in an event loop of its own, as two runs in one process are; nobody closes the model.
+        # Two event loops, as in two runs of one process. Nothing closes the model.
         assert anyio.run(ask, model)
         assert anyio.run(ask, model)
         del model
@@ -197,15 +191,15 @@ def test_connections_end_with_their_event_loop(caplog):
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("bypassed", [False, True])
-async def test_the_environments_proxy_is_used_unless_it_says_not_to(bypassed, monkeypatch):
+async def test_the_proxy_of_the_environment_is_used_unless_bypassed(bypassed, monkeypatch):
     with OpenAIServer() as proxy, OpenAIServer() as server:
         monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
         monkeypatch.setenv("no_proxy", "127.0.0.1" if bypassed else "")
         async with model_of("lean", server) as model:
-            # The proxy here answers itself, that it does not know the path.
+            # This proxy answers itself: it does not know the path.
             with anyio.move_on_after(5):
                 try:
-                    await model.api.generate(ASKED, [], "none", GenerateConfig())
+                    await model.api.generate(QUESTION, [], "none", GenerateConfig())
                 except openai.NotFoundError:
                     assert not bypassed
         assert (len(proxy.requests), len(server.requests)) == ((0, 1) if bypassed else (1, 0))
@@ -225,5 +219,5 @@ def test_a_missing_key_is_named(monkeypatch):
         get_model("lean/local/critic", base_url="http://127.0.0.1:9/v1", memoize=False)
 
 
-def test_it_continues_as_the_server_behind_it_is_told():
+def test_prefill_works_as_with_inspects_own_provider():
     assert find_provider("lean") == find_provider("openai-api")

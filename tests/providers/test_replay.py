@@ -13,7 +13,7 @@ from misstep.registry import MisstepError, ModelError
 
 @pytest.fixture
 def record(tmp_path):
-    """Write records to a file, and give the model that replays them."""
+    """Return a function that writes records to a file and returns the name of the model."""
 
     def write(*records, name="outputs.jsonl"):
         path = tmp_path / name
@@ -26,9 +26,9 @@ def record(tmp_path):
 
 @pytest.fixture
 def replay(tmp_path):
-    """Run one eval on recorded outputs, and give its log.
+    """Return a function that runs one eval on recorded outputs and returns its log.
 
-    Each sample makes the calls that are given, and keeps their outputs in its store.
+    Each sample makes the given calls and keeps their outputs in its store.
     """
 
     def run(model, ids, calls=None, epochs=1):
@@ -89,7 +89,7 @@ def test_text_is_found_by_the_id_of_the_running_sample(record, replay):
     assert thought.reasoning == "because"
 
 
-def test_votes_and_steps_are_found_by_their_key(record, replay):
+def test_a_record_is_found_by_its_vote_and_step(record, replay):
     model = record(
         {"id": 1, "texts": ["a", "b", "c"], "usage": {"output_tokens": 9}},
         {"id": 1, "step": 0, "text": "step zero"},
@@ -113,7 +113,7 @@ def test_votes_and_steps_are_found_by_their_key(record, replay):
     assert [output["usage"]["output_tokens"] for output in outputs(log)] == [9, 0, 0, 0, 9]
 
 
-def test_epochs_take_one_vote_after_the_other(record, replay):
+def test_each_epoch_takes_the_next_vote(record, replay):
     log = replay(record({"id": 1, "texts": ["a", "b"]}), [1], epochs=2)
     assert sorted(completions(log)) == [["a"], ["b"]]
 
@@ -137,7 +137,7 @@ def test_a_missing_step_names_the_recorded_ones(record, replay):
     assert "nothing is recorded for id '1' (recorded steps: 2)" in log.error.message
 
 
-def test_too_few_votes_are_named_with_both_numbers(record, replay):
+def test_too_few_texts_name_both_numbers(record, replay):
     log = replay(record({"id": 1, "texts": ["a", "b"]}), [1], [{"n": 3}])
     assert "line 1: id '1' has 2 texts, and 3 are needed" in log.error.message
 
@@ -171,7 +171,7 @@ def test_too_few_votes_are_named_with_both_numbers(record, replay):
         ([""], "holds no records"),
     ],
 )
-def test_a_line_that_is_no_record_is_named_when_the_model_is_made(record, lines, message):
+def test_an_invalid_record_names_its_line_when_the_model_is_created(record, lines, message):
     with pytest.raises(MisstepError) as caught:
         get_model(record(*lines))
     assert message in str(caught.value)
@@ -184,7 +184,7 @@ def test_compressed_records_are_read(record, replay, tmp_path):
     assert completions(replay(f"replay/{packed}", [1])) == [["a"]]
 
 
-def test_bytes_that_are_not_utf_8_are_named_by_line(tmp_path):
+def test_bytes_that_are_not_utf_8_name_their_line(tmp_path):
     path = tmp_path / "outputs.jsonl"
     path.write_bytes(b'{"id": 1, "text": "a"}\n{"id": 2, "text": "\xff"}\n')
     with pytest.raises(MisstepError, match="line 2 is not UTF-8"):
@@ -196,13 +196,13 @@ def test_a_missing_file_is_named(tmp_path):
         get_model(f"replay/{tmp_path}/none.jsonl")
 
 
-def test_model_arguments_are_refused(record):
+def test_replay_refuses_model_arguments(record):
     with pytest.raises(ModelError, match=r"Unknown model argument 'slots'\. Allowed: none"):
         get_model(record({"id": 1, "text": "a"}), slots=1)
 
 
 @pytest.mark.anyio
-async def test_outside_of_a_sample_nothing_can_be_answered(record):
+async def test_a_call_outside_of_a_sample_is_refused(record):
     model = get_model(record({"id": 1, "text": "a"}))
     with pytest.raises(ModelError, match="the sample that is running, and none is"):
         await model.generate("?")
@@ -212,8 +212,3 @@ def test_a_changed_file_is_read_again(record, replay):
     assert completions(replay(record({"id": 1, "text": "a"}), [1])) == [["a"]]
     changed = get_model(record({"id": 1, "text": "other"}), memoize=False)
     assert completions(replay(changed, [1])) == [["other"]]
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"

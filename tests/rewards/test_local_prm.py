@@ -1,4 +1,4 @@
-"""A reward model run by transformers: a tiny one with random weights, made here."""
+"""Local reward models: a tiny one with random weights, run by transformers."""
 
 from math import exp
 
@@ -11,14 +11,9 @@ from misstep.registry import MisstepError
 WORDS = ["[UNK]", "one", "two", "is", "so", "<extra_0>", "ки", "+", "-"]
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory):
-    """A folder for each kind of head, with a tokenizer of a few words."""
+    """Return a folder of weights for each kind of head, with a tokenizer of a few words."""
     torch = pytest.importorskip("torch", reason="torch is not installed (extra `local`)")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     from tokenizers import Tokenizer, models, pre_tokenizers
@@ -48,13 +43,13 @@ def weights(tmp_path_factory):
     return made
 
 
-async def scored(name, steps, **arguments):
+async def score(name, steps, **arguments):
     async with get_model(f"local_prm/{name}", memoize=False, **arguments) as model:
         return await model.generate(scoring_messages("two is two", steps))
 
 
 def logits_at(weights, head, text, word):
-    """The logits where a word stands, by transformers alone."""
+    """Return the logits at each occurrence of a word, by transformers alone."""
     import torch
     import transformers
 
@@ -73,7 +68,7 @@ def logits_at(weights, head, text, word):
 
 @pytest.mark.anyio
 async def test_a_token_classifier_scores_all_steps_in_one_pass(weights):
-    output = await scored(
+    output = await score(
         "qwen2.5-math-prm-7b",
         ["one is one", "so two"],
         path=str(weights["token_classification"]),
@@ -90,8 +85,8 @@ async def test_a_token_classifier_scores_all_steps_in_one_pass(weights):
 
 
 @pytest.mark.anyio
-async def test_a_causal_model_gives_plus_against_minus_at_the_step_tokens(weights):
-    output = await scored(
+async def test_a_causal_model_compares_plus_and_minus_at_the_step_tokens(weights):
+    output = await score(
         "math-shepherd-mistral-7b-prm", ["one is one", "so two"], path=str(weights["causal_lm"])
     )
     text = "two is two Step 1: one is one ки\nStep 2: so two ки\n"
@@ -110,6 +105,6 @@ async def test_a_causal_model_gives_plus_against_minus_at_the_step_tokens(weight
         ("qwen2.5-math-prm-7b", {"devic": "cpu"}, "Did you mean 'device'"),
     ],
 )
-def test_what_cannot_run_here_says_why(name, arguments, says):
+def test_a_model_that_cannot_run_locally_says_why(name, arguments, says):
     with pytest.raises(MisstepError, match=says):
         get_model(f"local_prm/{name}", memoize=False, **arguments)

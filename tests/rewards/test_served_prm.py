@@ -1,4 +1,4 @@
-"""Reward models over HTTP, as vLLM serves them."""
+"""Reward models behind the HTTP routes of vLLM."""
 
 import math
 from math import exp, nan
@@ -14,13 +14,8 @@ from tests.support.openai_server._pooling import tokenize
 STEPS = ["2 + 2 = 4.", "4 * 3 = 13."]
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 async def ask(name, pooling, steps=STEPS, faults=None, **arguments):
-    """What a model scores, and the requests that it took."""
+    """Return the output of a model for some steps, and the requests to the server."""
     with OpenAIServer(pooling=pooling, faults=faults) as server:
         url = server.url.removesuffix("/v1")
         async with get_model(f"prm/{name}", base_url=url, memoize=False, **arguments) as model:
@@ -29,7 +24,7 @@ async def ask(name, pooling, steps=STEPS, faults=None, **arguments):
 
 
 @pytest.mark.anyio
-async def test_one_request_scores_all_steps_in_the_words_of_the_model_card():
+async def test_one_request_in_the_format_of_the_model_card_scores_all_steps():
     output, requests = await ask("qwen2.5-math-prm-7b", lambda text: [[0.1, 0.9], [0.75, 0.25]])
     assert output.metadata == {"rewards": [0.9, 0.25]}
     [request] = requests
@@ -51,7 +46,7 @@ async def test_a_step_token_inside_a_step_cannot_end_it():
 
 
 @pytest.mark.anyio
-async def test_math_shepherd_reads_plus_against_minus_out_of_logits():
+async def test_math_shepherd_compares_the_logits_of_plus_and_minus():
     output, [request] = await ask(
         "math-shepherd-mistral-7b-prm", lambda text: [[2.0, 0.0], [-1.0, 3.0]]
     )
@@ -77,7 +72,7 @@ async def test_skywork_takes_the_value_of_the_line_break_after_each_step():
 
 
 @pytest.mark.anyio
-async def test_classify_scores_each_step_as_the_end_of_an_input():
+async def test_classify_gets_one_input_for_each_step():
     output, [request] = await ask(
         "qwen2.5-math-prm-7b",
         lambda text: [0.2, 0.8] if "13" not in text else [0.9, 0.1],
@@ -90,22 +85,22 @@ async def test_classify_scores_each_step_as_the_end_of_an_input():
 
 
 @pytest.mark.anyio
-async def test_another_number_of_rewards_than_steps_names_both_and_the_setting():
+async def test_a_wrong_number_of_rewards_names_both_numbers_and_the_setting():
     output, _ = await ask("qwen2.5-math-prm-7b", lambda text: [[0.1, 0.9]] * 3)
     assert "rewards" not in output.metadata
     assert "3 rewards for 2 steps; check step_token ('<extra_0>')" in output.metadata["missing"]
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("odd", [[nan, nan], [0.5], "high", [math.inf, 0.0], [0.1, 1.7], None])
-async def test_what_is_no_number_from_0_to_1_is_a_missing_reward(odd):
-    output, _ = await ask("qwen2.5-math-prm-7b", lambda text: [[0.1, 0.9], odd])
+@pytest.mark.parametrize("invalid", [[nan, nan], [0.5], "high", [math.inf, 0.0], [0.1, 1.7], None])
+async def test_a_value_that_is_not_from_0_to_1_is_a_missing_reward(invalid):
+    output, _ = await ask("qwen2.5-math-prm-7b", lambda text: [[0.1, 0.9], invalid])
     assert output.metadata["rewards"] == [0.9, None]
     assert "for step 1" in output.metadata["missing"]
 
 
 @pytest.mark.anyio
-async def test_a_solution_too_long_for_the_model_has_no_rewards():
+async def test_a_solution_that_is_too_long_has_no_rewards():
     output, _ = await ask(
         "qwen2.5-math-prm-7b", lambda text: [], faults=Faults(script=[Fault.CONTEXT_LENGTH])
     )
@@ -113,7 +108,7 @@ async def test_a_solution_too_long_for_the_model_has_no_rewards():
 
 
 @pytest.mark.anyio
-async def test_a_busy_server_is_asked_again():
+async def test_a_call_to_a_busy_server_is_retried():
     output, requests = await ask(
         "qwen2.5-math-prm-7b",
         lambda text: [[0.1, 0.9]] * 2,
@@ -134,14 +129,14 @@ async def test_a_busy_server_is_asked_again():
         ("qwen2.5-math-prm-7b", {"route": "/score"}, "'/pooling' or '/classify'"),
     ],
 )
-def test_a_wrong_setting_gets_one_clear_message(monkeypatch, name, arguments, says):
+def test_an_invalid_setting_gets_one_clear_message(monkeypatch, name, arguments, says):
     monkeypatch.delenv("MISSTEP_PRM_BASE_URL", raising=False)
     with pytest.raises(MisstepError, match=says):
         get_model(f"prm/{name}", memoize=False, **arguments)
 
 
 @pytest.mark.anyio
-async def test_a_reward_model_that_is_asked_to_write_says_what_it_is_for():
+async def test_a_reward_model_that_is_asked_for_text_says_how_to_use_it():
     with pytest.raises(MisstepError, match="critic=reward"):
         async with get_model(
             "prm/qwen2.5-math-prm-7b", base_url="http://127.0.0.1:1", memoize=False
