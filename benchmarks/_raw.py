@@ -1,4 +1,4 @@
-"""Recorded requests with nothing but asyncio and the openai client, as a program of its own."""
+"""A program that sends recorded requests with asyncio and the openai client alone."""
 
 import asyncio
 import inspect
@@ -12,11 +12,11 @@ from typing import Any
 from openai import AsyncOpenAI
 
 CONNECTIONS = 64
-"""As in `_runs`, which would bring Inspect into the peer."""
+"""The same as in `_runs`. Importing that module would import Inspect."""
 
 
 async def ask(bodies: list[dict[str, Any]], url: str) -> int:
-    """Send them all, so many at once; the number of answers."""
+    """Send all requests; return the number of answers."""
     places = asyncio.Semaphore(CONNECTIONS)
     async with AsyncOpenAI(base_url=url, api_key="x") as client:
         known = inspect.signature(client.chat.completions.create).parameters

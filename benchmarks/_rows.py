@@ -8,7 +8,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from random import Random
 
-from misstep.loaders import Row, load_rows, mirror
+from misstep.loaders import FirstErrorRow, load_rows, mirror
 
 FULL = 3400
 """The size of ProcessBench."""
@@ -27,7 +27,7 @@ def rows_file(count: int) -> Iterator[Path]:
         yield path
 
 
-def _rows() -> list[Row]:
+def _rows() -> list[FirstErrorRow]:
     files = [mirror() / "processbench" / f"{subset}.json" for subset in SUBSETS]
     if all(file.is_file() for file in files):
         rows = [row for subset in SUBSETS for row in load_rows("processbench", subset)]

@@ -13,7 +13,7 @@ from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
 from inspect_ai.model import Model
 
 from tests.support.runs import local_model as support_model
-from tests.support.runs import run_task
+from tests.support.runs import succeed
 
 CONNECTIONS = 64
 ROOT = Path(__file__).parents[1]
@@ -41,15 +41,7 @@ def span(log: str) -> float:
 
 
 def _run(task: Task, model: Model, folder: str) -> EvalLog:
-    """Run a task and return its log.
-
-    Raises:
-        RuntimeError: The run did not succeed.
-    """
-    log = run_task(task, folder, model, log_level="error", max_connections=CONNECTIONS)
-    if log.status != "success":
-        raise RuntimeError(log.error.message if log.error else f"the run ended as {log.status}")
-    return log
+    return succeed(task, folder, model, log_level="error", max_connections=CONNECTIONS)
 
 
 def local_model(url: str, provider: str = "lean") -> Model:

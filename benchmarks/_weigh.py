@@ -1,6 +1,6 @@
-"""Runs a program and writes down what it took: python _weigh.py FILE COMMAND…
+"""Run a program and write its time, CPU time and memory: python _weigh.py FILE COMMAND…
 
-It is small, for until a program has loaded itself, the memory of who started it counts as its own.
+This program is small because the memory of the parent counts until the child has loaded itself.
 """
 
 import json

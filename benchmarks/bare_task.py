@@ -1,4 +1,4 @@
-"""A task with nothing of misstep in its run: the peer that evals are measured beside."""
+"""Tasks that run without misstep: the peers that evals are compared with."""
 
 import json
 from pathlib import Path
@@ -22,12 +22,12 @@ _MESSAGES = {
 _OPTIONS = {"n": "num_choices", "stop": "stop_seqs"} | {
     name: name for name in ("seed", "temperature", "max_tokens", "logprobs", "top_logprobs")
 }
-"""Inspect's names for what a request says."""
+"""Inspect's names of the fields of a request."""
 
 
 @task
 def bare(source: str) -> Task:
-    """The prompts and targets of first-error rows, asked and scored by Inspect's own parts."""
+    """Ask the prompts of first-error rows with Inspect's own solver and scorer."""
     samples = [
         Sample(
             id=row.id,
@@ -41,7 +41,7 @@ def bare(source: str) -> Task:
 
 @task
 def bare_requests(requests: str) -> Task:
-    """Recorded requests, each a sample."""
+    """Ask recorded requests, one per sample."""
     bodies = map(json.loads, Path(requests).read_text(encoding="utf-8").splitlines())
     samples = [
         Sample(
@@ -57,7 +57,7 @@ def bare_requests(requests: str) -> Task:
 
 @solver
 def as_recorded() -> Solver:
-    """One call with the options of the request."""
+    """Make one call with the options of the request."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         options: dict[str, Any] = state.metadata

@@ -1,6 +1,6 @@
-"""Building sets: cutting and filtering solutions, in bounded memory, and keeping connections busy.
+"""Build sets: split and filter solutions, in bounded memory, with busy connections.
 
-The memory is that of a process of its own: `python -m benchmarks.forging 100000`.
+The memory is measured in its own process: `python -m benchmarks.forging 100000`.
 """
 
 import json
@@ -24,11 +24,11 @@ LONGER = 1.05
 ROWS = (2_000, 100_000)
 LATENCY = 2000
 EXAMPLES = 1024
-"""As many as make whole turns of the connections."""
+"""A multiple of the connections."""
 
 
 def measure() -> Iterator[Measurement]:
-    """The time of a solution, the memory of many, and the time of a build beside its calls."""
+    """Yield the time per solution, the memory of many, and the time of a build beside its calls."""
     rows = _rows()
     times = max(1, 600 // len(rows))
     elapsed = min(_cpu_seconds(rows, times) for _ in range(TIMES))
@@ -43,7 +43,7 @@ def measure() -> Iterator[Measurement]:
 
 
 def _cpu_seconds(rows: list[RawRow], times: int) -> float:
-    """Of the processor, since the demand is by core and others may be at work."""
+    """Return CPU seconds: the target is per core, and other programs may run."""
     start = time.process_time()
     for number, row in islice(cycle(rows), times * len(rows)):
         examine(number, row)
@@ -51,7 +51,7 @@ def _cpu_seconds(rows: list[RawRow], times: int) -> float:
 
 
 def _rows() -> list[RawRow]:
-    """Real rows where the offline mirror has them, else generated ones."""
+    """Return real rows if the offline mirror has them, else generated ones."""
     file = mirror() / "numinamath" / "numinamath_cot.jsonl"
     if file.is_file():
         return list(enumerate(map(json.loads, file.open(encoding="utf-8")), 1))
@@ -73,7 +73,7 @@ def _building() -> Measurement:
         bodies = recorded.read_text(encoding="utf-8").splitlines()[-EXAMPLES:]
         recorded.write_text("\n".join(bodies), encoding="utf-8")
         with server_process(*options) as url:
-            alone = float(program(raw_calls(recorded), url).said.split()[-1])
+            alone = float(program(raw_calls(recorded), url).output.split()[-1])
     ideal = EXAMPLES / CONNECTIONS * LATENCY / 1000
     times = f"{taken:.1f} s, the calls {alone:.1f} s by raw asyncio, {ideal:.1f} s by arithmetic"
     note = f"{times}; {EXAMPLES:,} of {LATENCY} ms, {CONNECTIONS} at a time"
@@ -88,14 +88,14 @@ def _build_seconds(order: Order, calls: Calls, url: str, folder: Path) -> float:
         made = build_set("offline", rows, order, model, None, folder / name, calls, lambda _: None)
         return made.log
 
-    # Once before: the first run in a process imports the client libraries.
+    # The first run is not measured: it imports the client libraries.
     build(Order(num_examples=2), "first")
     keep_what_is_loaded()
     return span(build(order, "measured"))
 
 
 def main(count: int) -> None:
-    """Analyse so many rows."""
+    """Analyse `count` rows."""
     rows = islice(cycle(_rows()), count)
     analyse(((number, row) for number, (_, row) in enumerate(rows, 1)), 8)
 

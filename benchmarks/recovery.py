@@ -1,4 +1,4 @@
-"""Error recovery: round trips of a small run, idle connections in a long one, its own work."""
+"""Error recovery: round trips of a small run, idle connections of a long run, CPU time."""
 
 import tempfile
 import time
@@ -18,15 +18,15 @@ from benchmarks._runs import CONNECTIONS, local_model, run, seconds, server_proc
 from misstep.evals.error_recovery import error_recovery
 
 CALLS = 6
-"""Of a sample."""
+"""The calls of a sample."""
 SMALL, LONG, MIDDLE = 2, 144, 20
-"""Samples of each of the five tasks: as in the variant `small`, for the long run, and between."""
+"""Samples of each of the five tasks: as in the variant `small`, for the long run, for CPU time."""
 TRIPS, IDLE, BESIDE = 4, 0.1, 1.25
 TIMES = 4
 
 
 def measure() -> Iterator[Measurement]:
-    """Round trips of `small`, idle connections of a long run, and the work of a run."""
+    """Yield the round trips of `small`, the idle connections of a long run, and the CPU time."""
     for provider, target in (("lean", TRIPS), ("openai-api", None)):
         small, at_once = (_small(latency, provider) for latency in (200, 0))
         taken = f"{small:.2f} s, without latency {at_once:.2f} s"
@@ -51,13 +51,13 @@ def measure() -> Iterator[Measurement]:
 def _small(latency: int, provider: str) -> float:
     with server_process("--reply", "short", "--latency", str(latency)) as url:
         model = local_model(url, provider)
-        # Once before: the first run in a process imports the client libraries.
+        # The first run is not measured: it imports the client libraries.
         seconds(_task(1), model)
         return min(seconds(_task(SMALL), model) for _ in range(TIMES))
 
 
 def _split_seconds(per_task: int, latency: int) -> float:
-    """The time that the samples of a run in two processes take."""
+    """Return the seconds from the first sample to the last of a run in two processes."""
     with (
         server_process("--reply", "short", "--latency", str(latency)) as url,
         tempfile.TemporaryDirectory() as folder,
@@ -73,7 +73,7 @@ def _task(per_task: int) -> Task:
 
 
 def _work(task: Task, model: Model) -> float:
-    """The processor's seconds of a run: what else the machine does takes no part in them."""
+    """Return the CPU seconds of a run; other programs do not count."""
     start = time.process_time()
     run(task, model)
     return time.process_time() - start
@@ -81,7 +81,7 @@ def _work(task: Task, model: Model) -> float:
 
 @solver
 def bare_calls() -> Solver:
-    """As many calls as error recovery makes, and nothing else."""
+    """Make as many calls as error recovery, and nothing else."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         async def twice(number: int) -> TaskState:

@@ -29,7 +29,7 @@ def measure() -> Iterator[Measurement]:
     with tempfile.TemporaryDirectory() as folder:
         logs = _logs(Path(folder))
         done = program([sys.executable, "-m", "benchmarks.reporting", folder])
-        seconds, busy = map(float, done.said.split()[-2:])
+        seconds, busy = map(float, done.output.split()[-2:])
         note = f"{LOGS} logs of {FULL:,} samples"
         yield Measurement("report", seconds, "s", 60, f"{note}; {busy:.0f} s of one processor")
         yield Measurement("peak memory of a report", done.megabytes, "MB", 2000, note)

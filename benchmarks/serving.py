@@ -1,4 +1,4 @@
-"""How fast the local server answers: what runs against it must not wait for it."""
+"""The speed of the local server: benchmarks must not wait for it."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ CONNECTIONS = 32
 
 
 def measure() -> Iterator[Measurement]:
-    """The time of a request at full load."""
+    """Yield the time of a request at full load."""
     with server_process() as url:
         elapsed = asyncio.run(_elapsed(urlsplit(url).port or 0))
     note = f"{REQUESTS / elapsed:,.0f} requests a second, prompts of 3 kB"

@@ -1,4 +1,4 @@
-"""What Inspect's settings save: the processor time of one run with each, beside one with none."""
+"""The CPU time that Inspect's settings save, relative to a run with its defaults."""
 
 import sys
 import tempfile
@@ -28,7 +28,7 @@ WORKER = (sys.executable, "-m", "misstep.runs")
 
 
 def measure() -> Iterator[Measurement]:
-    """Processor time, start-up included, as a share of that with Inspect's defaults."""
+    """Yield the CPU time with each setting, start-up included."""
     inspect = (str(BIN / "inspect"),)
     commands = {name: (inspect, (*MODEL, *options)) for name, options in SETTINGS.items()}
     commands["the first three, as a worker"] = (WORKER, (*MODEL, *LEAN))
@@ -36,7 +36,7 @@ def measure() -> Iterator[Measurement]:
     commands["all of these"] = (WORKER, (*LEAN_MODEL, *LEANER))
     least = dict.fromkeys(commands, inf)
     with server_process() as url, rows_file(SAMPLES) as rows:
-        # By turns, for a machine's speed changes by the minute.
+        # Alternately, because the speed of a machine changes within minutes.
         for _ in range(TIMES):
             for name, (command, options) in commands.items():
                 least[name] = min(least[name], _cpu(command, options, rows, url))

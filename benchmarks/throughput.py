@@ -1,8 +1,8 @@
-"""Every eval from the command line to the log, beside raw asyncio and beside plain Inspect.
+"""Evals from the command line to the log, beside raw asyncio and plain Inspect.
 
 All are whole programs, start-up included, with the same connections and latency. The peers send
-the very requests that the eval sent: the raw one with asyncio and the openai client alone, plain
-Inspect as a trivial task with one call a sample.
+the same requests as the eval: raw asyncio with the openai client alone, plain Inspect as a trivial
+task with one call per sample.
 """
 
 import json
@@ -18,24 +18,24 @@ from benchmarks._runs import CONNECTIONS, server_process
 
 LATENCIES = (0, 200)
 OVER_PLAIN = 1.15
-"""At no latency, for ProcessBench by one critique: the same work as the trivial task's."""
+"""The target for ProcessBench without latency: one critique per sample is the same work."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An eval, and what the server answers it."""
+    """An eval and the replies of the server."""
 
     name: str
     samples: int
     command: Callable[[Path], list[str | Path]]
-    """Made from a folder that is its own."""
+    """Returns the command; its argument is a folder for its files."""
     reply: str = "critic"
     target: float | None = None
-    """Of its time beside plain Inspect's, without latency."""
+    """The target of the ratio to plain Inspect, without latency."""
 
 
 def measure() -> Iterator[Measurement]:
-    """The time of each eval as a multiple of its peers', without latency and at 200 ms."""
+    """Yield the ratio of each eval's time to its peers', without latency and at 200 ms."""
     yield from _measured(
         _processbench("ProcessBench", 400, target=OVER_PLAIN),
         _processbench("ProcessBench, 8 votes", 400, "votes=8"),
@@ -47,7 +47,7 @@ def measure() -> Iterator[Measurement]:
 
 
 def measure_short() -> Iterator[Measurement]:
-    """The same for two evals and few samples: that it works, rather than how fast."""
+    """Yield the same for two evals and few samples: it shows that the benchmark works."""
     yield from _measured(_processbench("ProcessBench", 60), _recovery(3))
 
 
@@ -123,15 +123,15 @@ def _compared(case: Case, latency: int, folder: Path) -> Iterator[Measurement]:
         ours.seconds / plain.seconds,
         "times",
         case.target if latency == 0 else None,
-        f"{_told(ours, calls)}, {log}; plain {_told(plain, calls)}; {size}",
+        f"{_usage_text(ours, calls)}, {log}; plain {_usage_text(plain, calls)}; {size}",
     )
-    note = f"raw {_told(raw, calls)}; {size}"
+    note = f"raw {_usage_text(raw, calls)}; {size}"
     yield Measurement(
         f"{case.name} beside raw asyncio", ours.seconds / raw.seconds, "times", None, note
     )
 
 
-def _told(usage: Usage, calls: int) -> str:
+def _usage_text(usage: Usage, calls: int) -> str:
     each = 1000 * usage.cpu / calls
     return f"{usage.seconds:.1f} s, {each:.1f} ms of CPU a call, {usage.megabytes:.0f} MB"
 

@@ -31,7 +31,6 @@ from misstep.reports import (
     "--draws",
     type=click.Choice(get_args(Draws)),
     default="all",
-    show_default=True,
     help="Average over all subsets of n solutions, or take the first n of the file.",
 )
 @output_folder_option("Folder for the table as CSV and for the chart.")

@@ -3,7 +3,7 @@
 import click
 from rich.console import Console
 
-from misstep.cli._options import json_option, reading_option, show_option
+from misstep.cli._options import count_option, json_option, reading_option, show_option
 from misstep.cli._output import print_json, print_lines, print_table, shown
 from misstep.reports import (
     RESAMPLES,
@@ -23,13 +23,7 @@ from misstep.reports import (
 @click.argument("logs", nargs=-1, required=True, metavar="LOG LOG...")
 @reading_option("strict", "lenient", "published")
 @click.option("--common", is_flag=True, help="Compare only the samples that all logs have.")
-@click.option(
-    "--resamples",
-    default=RESAMPLES,
-    show_default=True,
-    type=click.IntRange(100),
-    help="Number of bootstrap resamples.",
-)
+@count_option("--resamples", RESAMPLES, 100, "Number of bootstrap resamples.")
 @show_option(20, "samples on which the runs differ")
 @click.option("--markdown", is_flag=True, help="Print Markdown, not a table.")
 @json_option

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from misstep.cli._options import (
     cost_config_option,
+    count_option,
     json_option,
     limit_option,
     log_option,
@@ -30,12 +31,7 @@ from misstep.reports import (
 @click.option("--model", required=True, help="Model, in the syntax of `inspect eval --model`.")
 @task_args_option
 @limit_option
-@click.option(
-    "--completion",
-    type=click.IntRange(1),
-    metavar="TOKENS",
-    help="Tokens of one completion. Default: the mean in the registry.",
-)
+@count_option("--completion", None, 1, "Tokens of one completion. Default: the registry's mean.")
 @log_option("Use the mean length of completions in this log or folder of logs. Repeatable.")
 @click.option(
     "--model-role",

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.table import Table
 
-from misstep.cli._options import cost_config_option, json_option, output_folder_option
+from misstep.cli._options import cost_config_option, count_option, json_option, output_folder_option
 from misstep.cli._output import new_table, print_json, print_lines, shown
 from misstep.forge import (
     LATE_FRACTION,
@@ -26,34 +26,26 @@ from misstep.forge import (
 from misstep.registry import MisstepError
 from misstep.runs import keep_what_is_loaded
 
+if TYPE_CHECKING:
+    from inspect_ai.model import Model
+
 _PROGRESS_LINES = 20
 """How many lines of progress are printed if the output is not a terminal."""
 
 corpus_option = click.option(
     "--source",
     default="numinamath",
-    show_default=True,
     help="A registered corpus; a JSON, JSONL, CSV or Parquet file of problem and solution; "
     "or `offline`: generated solutions for the offline injector.",
 )
-min_steps_option = click.option(
-    "--min-steps",
-    default=MIN_STEPS,
-    show_default=True,
-    type=click.IntRange(min=2),
-    help="Smallest number of steps of a solution.",
+min_steps_option = count_option(
+    "--min-steps", MIN_STEPS, 2, "Use only solutions of at least N steps."
 )
 
 
 @click.command()
 @corpus_option
-@click.option(
-    "--num-examples",
-    default=1000,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Number of solutions to draw from the source.",
-)
+@count_option("--num-examples", 1000, 1, "Draw N solutions from the source.")
 @click.option("--model", required=True, help="Model that injects errors, in Inspect's syntax.")
 @click.option("--reviewer", help="A second model that confirms each error.")
 @output_folder_option(
@@ -63,62 +55,33 @@ min_steps_option = click.option(
 @click.option(
     "--injection-rate",
     default=1.0,
-    show_default=True,
     type=click.FloatRange(0, 1),
     help="Share of solutions that get an error. The others stay as they are, with label -1.",
 )
 @click.option(
     "--late-fraction",
     default=LATE_FRACTION,
-    show_default=True,
     type=click.FloatRange(0, 1, min_open=True),
     help="Part of a solution, counted from its end, that may contain the error.",
 )
 @click.option(
     "--temperature",
     default=0.7,
-    show_default=True,
     type=click.FloatRange(min=0),
     help="Temperature of the injecting model.",
 )
-@click.option(
-    "--seed", default=42, show_default=True, help="Seed of the draw and of the injecting model."
-)
+@click.option("--seed", default=42, help="Seed of the draw and of the injecting model.")
 @click.option(
     "--error-types",
     metavar="TYPE[=WEIGHT],...",
     help="Use only these error types. With weights (a=2,b=1) a type is drawn for each solution; "
     "without weights the model chooses.",
 )
-@click.option(
-    "--max-tokens",
-    default=8192,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Maximum tokens of one completion.",
-)
-@click.option(
-    "--max-attempts",
-    default=3,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Maximum attempts for a solution. Each new attempt says what was wrong before.",
-)
-@click.option(
-    "--max-connections",
-    default=32,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Maximum number of concurrent calls.",
-)
-@click.option(
-    "--max-retries",
-    default=8,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Maximum retries of a failed call.",
-)
-@click.option("--timeout", type=click.IntRange(min=1), help="Maximum seconds of one call.")
+@count_option("--max-tokens", 8192, 1, "Maximum tokens of one completion.")
+@count_option("--max-attempts", 3, 1, "Maximum attempts; each new one says what was wrong before.")
+@count_option("--max-connections", 32, 1, "Maximum number of concurrent calls.")
+@count_option("--max-retries", 8, 0, "Maximum retries of a failed call.")
+@count_option("--timeout", None, 1, "Maximum seconds of one call.")
 @click.option("--model-base-url", help="Base URL of the injecting model.")
 @cost_config_option
 @click.option(
@@ -147,8 +110,6 @@ def build(
 
     Resumable: rerun the same command after a kill. No answer is paid for twice.
     """
-    from inspect_ai.model import get_model
-
     order = Order(
         num_examples=num_examples,
         error_types=read_mix(error_types),
@@ -157,8 +118,8 @@ def build(
     )
     costs = None if model_cost_config is None else str(model_cost_config)
     calls = Calls(max_connections, timeout, max_retries, costs)
-    injector = get_model(model, base_url=model_base_url, memoize=False)
-    reviewing = get_model(reviewer, memoize=False) if reviewer else None
+    injector = _find_model(model, model_base_url)
+    reviewing = _find_model(reviewer) if reviewer else None
     console = Console(quiet=as_json)
     progress = Progress(num_examples, console)
     rows = source_rows(source, order)
@@ -181,6 +142,15 @@ def build(
         )
     if repository:
         print_lines(console, [f"Uploaded: {push_to_hub(output, repository)}"])
+
+
+def _find_model(name: str, base_url: str | None = None) -> "Model":
+    from inspect_ai.model import get_model
+
+    try:
+        return get_model(name, base_url=base_url, memoize=False)
+    except ValueError as problem:
+        raise MisstepError(f"{name}: not a model ({problem})") from None
 
 
 def _print_built(console: Console, built: Built) -> None:

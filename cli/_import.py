@@ -20,7 +20,6 @@ from misstep.reports import import_files
 @click.option(
     "--source",
     default="processbench",
-    show_default=True,
     help="Source of the rows: a registered source, or a file.",
 )
 @click.option("--subset", help="Subset of the source, if the files do not name it.")
@@ -28,7 +27,6 @@ from misstep.reports import import_files
 @click.option(
     "--threshold",
     default=0.5,
-    show_default=True,
     type=click.FloatRange(0, 1),
     help="A step with a lower score is wrong.",
 )

@@ -47,14 +47,6 @@ limit_option = click.option(
     help="Use only the first N samples, or a range counted from 1: 10, or 11-20.",
 )
 
-processes_option = click.option(
-    "--processes",
-    type=click.IntRange(1),
-    default=2,
-    show_default=True,
-    help="Number of processes that run at the same time.",
-)
-
 cost_config_option = click.option(
     "--model-cost-config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -68,7 +60,6 @@ def reading_option(*readings: str) -> Decorator:
     return click.option(
         "--reading",
         default=readings[0],
-        show_default=True,
         type=click.Choice(readings),
         help=f"Scores to use: {', '.join(f'{name} ({_READINGS[name]})' for name in readings)}.",
     )
@@ -76,9 +67,7 @@ def reading_option(*readings: str) -> Decorator:
 
 def log_dir_option(default: str = "logs") -> Decorator:
     """Return the option `--log-dir`."""
-    return click.option(
-        "--log-dir", default=default, show_default=True, metavar="FOLDER", help="Folder for logs."
-    )
+    return click.option("--log-dir", default=default, metavar="FOLDER", help="Folder for logs.")
 
 
 def output_folder_option(
@@ -109,7 +98,6 @@ def _output_option(
         type=kind,
         required=required,
         default=default,
-        show_default=default is not None,
         help=help,
     )
 
@@ -119,25 +107,20 @@ def log_option(help: str) -> Decorator:
     return click.option("--log", "logs", multiple=True, metavar="LOG", help=help)
 
 
+def count_option(name: str, default: int | None, least: int, help: str) -> Decorator:
+    """Return an option whose value is a whole number, at least `least`."""
+    return click.option(name, default=default, type=click.IntRange(least), metavar="N", help=help)
+
+
 def embedded_option(default: int, of: str) -> Decorator:
     """Return the option `--embedded`: how many samples the embedded model gets."""
-    return click.option(
-        "--embedded",
-        default=default,
-        show_default=True,
-        metavar="N",
-        type=click.IntRange(0),
-        help=f"Run the embedded model on N samples of {of}. 0 skips it.",
-    )
+    help = f"Run the embedded model on N samples of {of}. 0 skips it."
+    return count_option("--embedded", default, 0, help)
 
 
 def show_option(default: int, what: str) -> Decorator:
     """Return the option `--show`: how many samples or examples are shown."""
-    return click.option(
-        "--show",
-        default=default,
-        show_default=True,
-        metavar="N",
-        type=click.IntRange(0),
-        help=f"Show at most N {what}.",
-    )
+    return count_option("--show", default, 0, f"Show at most N {what}.")
+
+
+processes_option = count_option("--processes", 2, 1, "Run N processes at the same time.")

@@ -1,7 +1,7 @@
 """What commands print: tables that fit 80 columns, JSON, notes."""
 
 from collections.abc import Iterable
-from math import isnan
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -118,46 +118,33 @@ def results_object(log: "EvalLog") -> dict[str, Any]:
 
 
 def metrics_table(results: "EvalResults") -> Table:
-    """Return the metrics of a run as a table: one column a scorer, in percent, with intervals."""
+    """Return the metrics of a run as a table: one column per scorer, in percent, with intervals."""
     scorers: dict[str, dict[str, float]] = {}
     for score in results.scores:
         values = {name: float(metric.value) for name, metric in score.metrics.items()}
         scorers.setdefault(score.name, values)
-    names = _first_error_names(scorers) or _names_with_interval(scorers)
     table = new_table(
         "",
         *scorers,
         title=f"{results.completed_samples} of {results.total_samples} samples, in percent",
     )
-    for name in names:
+    for name in _metric_names(scorers):
         table.add_row(name, *(_cell(metrics, name) for metrics in scorers.values()))
     return table
 
 
-def _first_error_names(scorers: dict[str, dict[str, float]]) -> list[str]:
-    """Return the metrics of a first-error run that a table shows: few of many."""
+def _metric_names(scorers: dict[str, dict[str, float]]) -> list[str]:
+    """Return the few metrics that a table shows: of other evals, those that have an interval."""
     first: dict[str, float] = next(iter(scorers.values()), {})
-    if "f1_score" not in first or "unparsed" not in first:
-        return []
-    by_subset = [name for name in first if name.endswith("_f1_score")]
-    return [*_FIRST_ERROR, *by_subset, *_SHARES]
-
-
-def _names_with_interval(scorers: dict[str, dict[str, float]]) -> list[str]:
-    """Return the metrics that have an interval: the shares and differences of other evals."""
+    if "f1_score" in first and "unparsed" in first:
+        by_subset = [name for name in first if name.endswith("_f1_score")]
+        return [*_FIRST_ERROR, *by_subset, *_SHARES]
     names = {name: None for metrics in scorers.values() for name in metrics}
     return [name for name in names if f"{name}_lower" in names]
 
 
 def _cell(metrics: dict[str, float], name: str) -> str:
-    if name not in metrics:
-        return ""
-    ends = [metrics[key] for key in (f"{name}_lower", f"{name}_upper") if key in metrics]
-    value = _percent(metrics[name])
-    if isnan(metrics[name]) or len(ends) < 2:
-        return value
-    return f"{value} [{_percent(ends[0])}, {_percent(ends[1])}]"
+    from misstep.reports import with_interval
 
-
-def _percent(value: float) -> str:
-    return "undefined" if isnan(value) else f"{100 * value:.1f}"
+    lower, upper = (metrics.get(f"{name}{end}", nan) for end in ("_lower", "_upper"))
+    return with_interval(metrics[name], lower, upper) if name in metrics else ""

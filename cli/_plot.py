@@ -20,7 +20,6 @@ def plot() -> None:
     "--by",
     type=click.Choice(["task", "position", "steps"]),
     default="task",
-    show_default=True,
     help="Draw a group of bars for each task, position of the mistake, or number of steps.",
 )
 @reading_option("strict", "lenient")

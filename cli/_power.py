@@ -31,8 +31,8 @@ _Share = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.option("--accuracy", type=_Share, help="Accuracy to improve on. Default: the log's, or 0.5.")
 @click.option("--agree", type=_Share, help="Share of samples that both runs have right or wrong.")
 @task_args_option
-@click.option("--alpha", default=ALPHA, show_default=True, type=_Share, help="Level of the test.")
-@click.option("--power", default=POWER, show_default=True, type=_Share, help="Wanted power.")
+@click.option("--alpha", default=ALPHA, type=_Share, help="Level of the test.")
+@click.option("--power", default=POWER, type=_Share, help="Wanted power.")
 @json_option
 def power_of(
     what: tuple[str, ...],

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from misstep.cli._options import embedded_option, log_dir_option, output_file_option
+from misstep.cli._options import count_option, embedded_option, log_dir_option, output_file_option
 from misstep.cli._output import write_output
 from misstep.reports import reference_page, run_reference
 
@@ -13,13 +13,7 @@ from misstep.reports import reference_page, run_reference
 @output_file_option("Markdown file for the tables.", default="docs/results.md")
 @log_dir_option("logs/reference")
 @embedded_option(8, "each set")
-@click.option(
-    "--max-tokens",
-    default=48,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Maximum tokens of one completion of the embedded model.",
-)
+@count_option("--max-tokens", 48, 1, "Maximum tokens of one completion of the embedded model.")
 def reference(output: Path, log_dir: str, embedded: int, max_tokens: int) -> None:
     """Run the baselines and the embedded model on every bundled set, and write tables."""
     runs = run_reference(

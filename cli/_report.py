@@ -15,7 +15,7 @@ from misstep.reports import VIEWER, build_report, one_line, read_logs, report_pa
 @click.argument("places", nargs=-1, required=True, metavar="LOGDIR...")
 @output_file_option("File of the page.", default="report.html")
 @reading_option("strict", "lenient", "published")
-@click.option("--viewer", default=VIEWER, show_default=True, help="Address of `inspect view`.")
+@click.option("--viewer", default=VIEWER, help="Address of `inspect view`.")
 def write_report(places: tuple[str, ...], output: Path, reading: str, viewer: str) -> None:
     """Write one self-contained page on the logs in LOGDIR.
 

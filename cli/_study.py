@@ -21,7 +21,7 @@ _PAGE = "study.md"
 
 @click.command()
 @click.option("--model", "models", multiple=True, help="A model to study. Repeatable.")
-@click.option("--critic", default="critique", show_default=True, help="How models are asked.")
+@click.option("--critic", default="critique", help="How models are asked.")
 @task_args_option
 @embedded_option(100, "the set")
 @log_dir_option("logs/study")

@@ -24,9 +24,7 @@ from misstep.reports import (
 
 @click.command()
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@click.option(
-    "--tune", default="gsm8k", show_default=True, help="Subset on which the threshold is chosen."
-)
+@click.option("--tune", default="gsm8k", help="Subset on which the threshold is chosen.")
 @output_folder_option("Folder for the curves, as charts and as data.")
 @json_option
 def threshold(logs: tuple[str, ...], tune: str, output: Path | None, as_json: bool) -> None:

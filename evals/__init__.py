@@ -1,0 +1,19 @@
+"""The tasks: `eval(processbench(subset="math"), model="openai/gpt-4o-mini")`."""
+
+from misstep.evals.adversarial_numinamath import adversarial_numinamath
+from misstep.evals.deltabench import deltabench
+from misstep.evals.deltabench_sections import deltabench_sections
+from misstep.evals.error_recovery import error_recovery
+from misstep.evals.guided_search import guided_search
+from misstep.evals.procedural import procedural
+from misstep.evals.processbench import processbench
+
+__all__ = [
+    "adversarial_numinamath",
+    "deltabench",
+    "deltabench_sections",
+    "error_recovery",
+    "guided_search",
+    "procedural",
+    "processbench",
+]

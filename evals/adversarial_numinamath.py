@@ -10,10 +10,11 @@ from inspect_ai import Task, task
 from inspect_ai.log import HeadlineMetric
 from inspect_ai.solver import Solver
 
+from misstep.evals._views import FIRST_ERROR_VIEW
 from misstep.forge import adversarial_dataset
 from misstep.registry import Tag, evals, register_variants
-from misstep.scorers import detections
-from misstep.solvers import CriticOptions, Order, first_error_task
+from misstep.scorers import detections, first_error, first_error_lenient, subset_column
+from misstep.solvers import Order, find_critic
 
 
 @task
@@ -29,29 +30,48 @@ def adversarial_numinamath(
     order: Order = "sequential",
     tag: Tag | None = None,
 ) -> Task:
-    """Find the injected error in a worked solution, or pass an untouched one.
+    """Find the injected error in a worked solution, or accept an untouched solution.
 
     Args:
-        source: A file that `misstep forge build` wrote, or sample: 64 solutions that come along.
-        subset: Only this subset: one of the corpus's own sources.
-        domain: How to ask: mathematics, generic, science or programming.
-        critic: Who judges: critique (the whole solution at once), stepwise, a baseline (no_error,
-            last_step, uniform, label_distribution), or a solver of your own, `file.py@solver`.
-        votes: How many votes the critique is decided by.
-        adaptive: Stop voting when the lead can no longer be lost.
-        weighted: Let votes weigh as much as the model was sure of them; needs logprobs.
-        style: How stepwise asks: single_token, written or plain.
-        order: Whether stepwise asks sequential or parallel.
-        tag: What to call a step in the prompt: paragraph, step or proof_step.
+        source: A file that `misstep forge build` wrote, or sample: the 64 bundled solutions.
+        subset: Use only this subset: one of the corpus's own sources.
+        domain: The prompt of critique: mathematics, generic, science or programming.
+        critic: The critic: critique (reads the whole solution at once), stepwise, a baseline
+            (no_error, last_step, uniform, label_distribution), or your own solver as
+            `file.py@solver`.
+        votes: The number of votes that decide a critique.
+        adaptive: Stop voting when no further vote can change the result.
+        weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
+        style: The prompts of stepwise: single_token, written or plain.
+        order: The order of stepwise: sequential or parallel.
+        tag: The word for a step in the prompt: paragraph, step or proof_step.
     """
     dataset = adversarial_dataset(source, subset)
-    options = CriticOptions(domain, tag, votes, adaptive, weighted, style, order)
-    arguments = first_error_task(dataset, critic, options)
-    arguments["scorer"].append(detections(votes, weighted))
-    arguments["headline_metric"] = HeadlineMetric(
-        scorer="detections", metric="first_error_accuracy"
+    judged_by = find_critic(
+        critic,
+        dataset,
+        domain=domain,
+        tag=tag,
+        votes=votes,
+        adaptive=adaptive,
+        weighted=weighted,
+        style=style,
+        order=order,
     )
-    return Task(version=evals()["adversarial_numinamath"].version, **arguments)
+    return Task(
+        dataset=dataset,
+        solver=judged_by.solver,
+        scorer=[
+            first_error(votes, weighted),
+            first_error_lenient(votes, weighted),
+            subset_column(),
+            detections(votes, weighted),
+        ],
+        config=judged_by.config,
+        viewer=FIRST_ERROR_VIEW,
+        headline_metric=HeadlineMetric(scorer="detections", metric="first_error_accuracy"),
+        version=evals()["adversarial_numinamath"].version,
+    )
 
 
 register_variants(adversarial_numinamath)

@@ -7,11 +7,14 @@ inspect eval misstep/deltabench.math --model openai/gpt-4o-mini
 """
 
 from inspect_ai import Task, task
+from inspect_ai.log import HeadlineMetric
 from inspect_ai.solver import Solver
 
+from misstep.evals._views import FIRST_ERROR_VIEW
 from misstep.loaders import first_error_dataset
 from misstep.registry import Tag, evals, register_variants
-from misstep.solvers import CriticOptions, Order, first_error_task
+from misstep.scorers import first_error, first_error_lenient, subset_column
+from misstep.solvers import Order, find_critic, warn_of_long_critiques
 
 
 @task
@@ -31,33 +34,57 @@ def deltabench(
     context: int | None = None,
     accept: str | None = None,
 ) -> Task:
-    """Find the first wrong section of a long chain of thought, as ProcessBench asks for steps.
+    """Find the first wrong section of a long chain of thought.
 
     Args:
-        subset: Only this kind of problem: math, code, Physics&Chemistry&Biology or general.
-        domain: How to ask: mathematics, generic, science or programming.
+        subset: Use only this kind of problem: math, code, Physics&Chemistry&Biology or general.
+        domain: The prompt of critique: mathematics, generic, science or programming.
         source: A registered source, or your own JSON, JSONL, CSV or Parquet file.
-        critic: Who judges: critique (the whole solution at once), stepwise, reward (the first step
-            under a threshold), a baseline (no_error, last_step, uniform, label_distribution), or a
-            solver of your own, `file.py@solver`.
-        votes: How many votes the critique is decided by; 8 where it is not given.
-        adaptive: Stop voting when the lead can no longer be lost.
-        weighted: Let votes weigh as much as the model was sure of them; needs logprobs.
-        style: How stepwise, and reward of a chat model, ask: single_token, written or plain.
-        order: Whether stepwise asks sequential or parallel.
-        threshold: With critic=reward, a step with a smaller reward is wrong; else the model's own.
-        tag: What to call a section in the prompt: paragraph, step or proof_step.
-        exclude_misfits: Leave out the rows whose annotations do not fit their sections.
-        context: The model's context in tokens, to be warned of longer prompts before the run.
-        accept: The sha256 of a changed copy of a registered source, to run on it on purpose.
+        critic: The critic: critique (reads the whole solution at once), stepwise, reward (the first
+            step under a threshold), a baseline (no_error, last_step, uniform, label_distribution),
+            or your own solver as `file.py@solver`.
+        votes: The number of votes that decide a critique. Default: 8 for critique, else 1.
+        adaptive: Stop voting when no further vote can change the result.
+        weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
+        style: The prompts of stepwise, and of a chat model that gives rewards: single_token,
+            written or plain.
+        order: The order of stepwise: sequential or parallel.
+        threshold: With critic=reward, a step with a smaller reward is wrong. Default: the reward
+            model's own threshold.
+        tag: The word for a section in the prompt: paragraph, step or proof_step.
+        exclude_misfits: Exclude the rows whose annotations do not fit their sections.
+        context: The model's context in tokens. A warning names longer prompts before the run.
+        accept: The sha256 of a changed copy of a registered source that you want to use.
     """
     dataset = first_error_dataset(source, subset, False, accept, exclude_misfits)
-    # Only critiques are voted on; other critics are asked once without being told to.
-    drawn = votes if votes is not None else 8 if critic == "critique" else 1
-    options = CriticOptions(domain, tag, drawn, adaptive, weighted, style, order, threshold)
+    if votes is None:
+        votes = 8 if critic == "critique" else 1
+    judged_by = find_critic(
+        critic,
+        dataset,
+        domain=domain,
+        tag=tag,
+        votes=votes,
+        adaptive=adaptive,
+        weighted=weighted,
+        style=style,
+        order=order,
+        threshold=threshold,
+    )
+    if critic == "critique":
+        warn_of_long_critiques(dataset, context, domain, tag)
     return Task(
+        dataset=dataset,
+        solver=judged_by.solver,
+        scorer=[
+            first_error(votes, weighted),
+            first_error_lenient(votes, weighted),
+            subset_column(),
+        ],
+        config=judged_by.config,
+        viewer=FIRST_ERROR_VIEW,
+        headline_metric=HeadlineMetric(scorer="first_error", metric="f1_score"),
         version=evals()["deltabench"].version,
-        **first_error_task(dataset, critic, options, context),
     )
 
 

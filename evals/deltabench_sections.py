@@ -7,11 +7,14 @@ inspect eval misstep/deltabench_sections.code --model openai/gpt-4o-mini
 """
 
 from inspect_ai import Task, task
+from inspect_ai.log import HeadlineMetric
 from inspect_ai.solver import Solver
 
+from misstep.evals._views import ERROR_SECTIONS_VIEW
 from misstep.loaders import error_sections_dataset
 from misstep.registry import evals, register_variants
-from misstep.solvers import sections_task
+from misstep.scorers import error_sections, error_sections_published, subset_column
+from misstep.solvers import find_section_critic, warn_of_long_sections
 
 
 @task
@@ -29,21 +32,35 @@ def deltabench_sections(
     """Find every erroneous section of a long chain of thought, as the DeltaBench paper asks.
 
     Args:
-        subset: Only this kind of problem: math, code, Physics&Chemistry&Biology or general.
+        subset: Use only this kind of problem: math, code, Physics&Chemistry&Biology or general.
         source: A registered source, or your own JSON, JSONL, CSV or Parquet file.
-        critic: Who judges: critique, a baseline (no_error, all_sections, section_range), or a
-            solver of your own, `file.py@solver`.
-        structured: Hold the replies to a JSON schema, where the provider can.
+        critic: The critic: critique, a baseline (no_error, all_sections, section_range), or your
+            own solver as `file.py@solver`.
+        structured: Constrain replies to a JSON schema, if the provider supports it.
         first: The first section that section_range flags.
         last: The last section that section_range flags.
-        exclude_misfits: Leave out the rows whose annotations do not fit their sections.
-        context: The model's context in tokens, to be warned of longer prompts before the run.
-        accept: The sha256 of a changed copy of a registered source, to run on it on purpose.
+        exclude_misfits: Exclude the rows whose annotations do not fit their sections.
+        context: The model's context in tokens. A warning names longer prompts before the run.
+        accept: The sha256 of a changed copy of a registered source that you want to use.
     """
     dataset = error_sections_dataset(source, subset, accept, exclude_misfits)
+    judged_by = find_section_critic(critic, structured=structured, first=first, last=last)
+    if critic == "critique":
+        warn_of_long_sections(dataset, context, structured)
     return Task(
+        dataset=dataset,
+        solver=judged_by.solver,
+        scorer=[
+            error_sections(structured),
+            error_sections_published(structured),
+            subset_column(),
+        ],
+        config=judged_by.config,
+        viewer=ERROR_SECTIONS_VIEW,
+        # Macro, as in the paper: each solution has the same weight. Strict, because the published
+        # rule favours a critic that flags all sections.
+        headline_metric=HeadlineMetric(scorer="error_sections", metric="f1_macro"),
         version=evals()["deltabench_sections"].version,
-        **sections_task(dataset, critic, structured, first, last, context),
     )
 
 

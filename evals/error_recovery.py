@@ -1,18 +1,20 @@
-"""Error recovery: can a model get over a mistake in reasoning that is given as its own?
+"""Error recovery: can a model recover from a mistake in reasoning that is given as its own?
 
 inspect eval evals/error_recovery.py --model openai/gpt-4o-mini
-inspect eval evals/error_recovery.py -T variant=small --model openai/gpt-4o-mini
+inspect eval evals/error_recovery.py@error-recovery.small --model openai/gpt-4o-mini
 inspect eval evals/error_recovery.py -T notice=end -T notice_for=IR --model openai/gpt-4o-mini
 inspect eval misstep/error-recovery.medium.other-reasoning --model openai/gpt-4o-mini
 inspect eval misstep/error-recovery.sample --model embedded/smollm2
 """
 
 from inspect_ai import Task, task
+from inspect_ai.log import HeadlineMetric
 from inspect_ai.model import GenerateConfig
 
+from misstep.evals._views import RECOVERY_VIEW
 from misstep.loaders import recovery_dataset
 from misstep.registry import evals, register_variants
-from misstep.scorers import recovery_scoring
+from misstep.scorers import recovery, recovery_lenient, subset_column
 from misstep.solvers import AnswerRole, Notice, NoticeFor, TurnChoice, continuation
 
 NAME = "error-recovery"
@@ -31,19 +33,19 @@ def error_recovery(
     max_tokens: int | None = None,
     accept: str | None = None,
 ) -> Task:
-    """Solve problems from nothing (NR), after correct steps (CR), and after a wrong one (IR).
+    """Solve problems without given steps (NR), after correct ones (CR), and after a wrong one (IR).
 
     Args:
-        per_task: Only the first rows of each task, so many.
+        per_task: Use only the first N rows of each task.
         source: A registered source, your own JSON, JSONL, CSV or Parquet file, or `generated`.
-        own_reasoning: Give the steps as the model's own reasoning; otherwise as the user's.
+        own_reasoning: Give the steps as the model's own reasoning. Otherwise as the user's.
         notice: Say that there might be a mistake: immediate or end.
-        notice_for: In which variations: all, or IR only.
-        answer_role: Who asks for the final answer: system or user.
-        turn: How the model goes on after its own steps: auto, continued, new_turn or asked.
-        seed: Which problems are generated, where they are.
-        max_tokens: The length of a reply, where --max-tokens does not give it.
-        accept: The sha256 of a changed copy of a registered source, to run on it on purpose.
+        notice_for: Give the notice in all variations, or in IR only.
+        answer_role: The role that asks for the final answer: system or user.
+        turn: How the model continues its own steps: auto, continued, new_turn or asked.
+        seed: The seed of generated problems.
+        max_tokens: The most tokens of a reply. `--max-tokens` overrides it.
+        accept: The sha256 of a changed copy of a registered source that you want to use.
     """
     return Task(
         dataset=recovery_dataset(source, per_task, seed, accept),
@@ -54,9 +56,11 @@ def error_recovery(
             answer_role=answer_role,
             turn=turn,
         ),
+        scorer=[recovery(), recovery_lenient(), subset_column()],
         config=GenerateConfig(max_tokens=max_tokens),
+        viewer=RECOVERY_VIEW,
+        headline_metric=HeadlineMetric(scorer="recovery", metric="IR_correct_rate"),
         version=evals()[NAME].version,
-        **recovery_scoring(),
     )
 
 

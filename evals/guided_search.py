@@ -9,11 +9,15 @@ inspect eval misstep/guided_search.sample --model vllm/policy --model-role rewar
 """
 
 from inspect_ai import Task, task
+from inspect_ai.log import HeadlineMetric
 
+from misstep import solvers
+from misstep.evals._views import FINAL_ANSWER_VIEW
 from misstep.loaders import problems_dataset
 from misstep.registry import evals, register_variants
 from misstep.rewards import Aggregation
-from misstep.solvers import Continuation, Method, SearchSettings, search_task
+from misstep.scorers import final_answer, subset_column
+from misstep.solvers import Continuation, Method, search_config
 
 
 @task
@@ -29,29 +33,34 @@ def guided_search(
     budget: int | None = None,
     accept: str | None = None,
 ) -> Task:
-    """Solve problems step by step, each step the best of several by a reward model.
+    """Solve problems step by step. A reward model chooses each step among several.
 
     Args:
         source: One or several of math500, amc23, aime24, aime25, minerva, olympiadbench, gsm8k,
             sample, or your own files, which hold `problem` and `answer`.
-        method: greedy, beam (keeps several paths), best_of_n (whole solutions), majority (the
-            answer of most solutions) or plain (one solution at temperature 0).
-        n: Candidates for a step, or solutions.
-        width: Paths that a beam search keeps.
-        aggregation: What a solution, or a path of a beam search, is worth: last, min, product or
-            mean of its rewards.
-        max_steps: Steps at most.
-        style: How a chat model is asked for rewards: written, single_token or plain.
+        method: greedy, beam (keeps several paths), best_of_n (whole solutions), majority (the most
+            frequent answer) or plain (one solution at temperature 0).
+        n: The number of candidates for a step, or of solutions.
+        width: The number of paths that a beam search keeps.
+        aggregation: How to combine the rewards of a solution or a path: last, min, product or mean.
+        max_steps: The most steps.
+        style: The prompts of a chat model that gives rewards: written, single_token or plain.
         continuation: Whether the policy continues its own turn (prefill) or is asked for the next
-            step (prompt); auto goes by the provider.
-        budget: Tokens of policy and reward model together: a search begins no step when they are
-            spent, and best_of_n and majority draw solutions until they are.
-        accept: The sha256 of a changed copy of a registered set, to run on it on purpose.
+            step (prompt). auto depends on the provider.
+        budget: The tokens of policy and reward model together. A search starts no step after they
+            are used up. best_of_n and majority draw solutions until they are used up.
+        accept: The sha256 of a changed copy of a registered set that you want to use.
     """
-    settings = SearchSettings(method, n, width, aggregation, max_steps, style, continuation, budget)
     return Task(
+        dataset=problems_dataset(source, accept),
+        solver=solvers.guided_search(
+            method, n, width, aggregation, max_steps, style, continuation, budget
+        ),
+        scorer=[final_answer(), subset_column()],
+        config=search_config(method),
+        viewer=FINAL_ANSWER_VIEW,
+        headline_metric=HeadlineMetric(scorer="final_answer", metric="accuracy"),
         version=evals()["guided_search"].version,
-        **search_task(problems_dataset(source, accept), settings),
     )
 
 

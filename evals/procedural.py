@@ -1,4 +1,4 @@
-"""Procedural: find the earliest wrong step in solutions that were generated for the occasion.
+"""Procedural: find the earliest wrong step in solutions that are generated for each run.
 
 inspect eval evals/procedural.py --model openai/gpt-4o-mini
 inspect eval evals/procedural.py -T seed=7 -T steps=12 -T position=late --model openai/gpt-4o-mini
@@ -7,11 +7,14 @@ inspect eval misstep/procedural.small --model openai/gpt-4o-mini
 """
 
 from inspect_ai import Task, task
+from inspect_ai.log import HeadlineMetric
 from inspect_ai.solver import Solver
 
+from misstep.evals._views import FIRST_ERROR_VIEW
 from misstep.loaders import procedural_dataset, streamed
 from misstep.registry import Tag, evals, register_variants
-from misstep.solvers import CriticOptions, Order, first_error_task
+from misstep.scorers import first_error, first_error_lenient, subset_column
+from misstep.solvers import Order, find_critic
 
 
 @task
@@ -37,33 +40,56 @@ def procedural(
     """Find the earliest wrong step in a generated solution.
 
     Args:
-        seed: Another seed, other rows; the same seed, the same rows.
-        n: How many rows.
-        steps: How many steps a solution has: a number, or a range such as 6-12.
-        position: In which third errors stand: any, early, middle or late.
-        error_types: Only these errors.
-        families: Only these families of problems.
-        difficulty: From 1 to 3: how large the numbers are, how much there is to keep in mind.
+        seed: The seed of the rows. The same seed gives the same rows.
+        n: The number of rows.
+        steps: The number of steps of a solution: a number, or a range such as 6-12.
+        position: The third that errors are in: any, early, middle or late.
+        error_types: Use only these types of errors.
+        families: Use only these families of problems.
+        difficulty: From 1 to 3: larger numbers, and more to keep in mind.
         correct_share: The share of rows without an error.
-        domain: How to ask: generic, mathematics, science or programming.
-        critic: Who judges: critique (the whole solution at once), stepwise, reward (the first step
-            under a threshold), a baseline (no_error, last_step, uniform, label_distribution), or a
-            solver of your own, `file.py@solver`.
-        votes: How many votes the critique is decided by.
-        adaptive: Stop voting when the lead can no longer be lost.
-        weighted: Let votes weigh as much as the model was sure of them; needs logprobs.
-        style: How stepwise, and reward of a chat model, ask: single_token, written or plain.
-        order: Whether stepwise asks sequential or parallel.
-        threshold: With critic=reward, a step with a smaller reward is wrong; else the model's own.
-        tag: What to call a step in the prompt: paragraph, step or proof_step.
+        domain: The prompt of critique: generic, mathematics, science or programming.
+        critic: The critic: critique (reads the whole solution at once), stepwise, reward (the first
+            step under a threshold), a baseline (no_error, last_step, uniform, label_distribution),
+            or your own solver as `file.py@solver`.
+        votes: The number of votes that decide a critique.
+        adaptive: Stop voting when no further vote can change the result.
+        weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
+        style: The prompts of stepwise, and of a chat model that gives rewards: single_token,
+            written or plain.
+        order: The order of stepwise: sequential or parallel.
+        threshold: With critic=reward, a step with a smaller reward is wrong. Default: the reward
+            model's own threshold.
+        tag: The word for a step in the prompt: paragraph, step or proof_step.
     """
     dataset = procedural_dataset(
         seed, n, steps, position, error_types, families, difficulty, correct_share
     )
-    options = CriticOptions(domain, tag, votes, adaptive, weighted, style, order, threshold)
-    arguments = first_error_task(dataset, critic, options)
-    arguments["dataset"] = streamed(dataset)
-    return Task(version=evals()["procedural"].version, **arguments)
+    judged_by = find_critic(
+        critic,
+        dataset,
+        domain=domain,
+        tag=tag,
+        votes=votes,
+        adaptive=adaptive,
+        weighted=weighted,
+        style=style,
+        order=order,
+        threshold=threshold,
+    )
+    return Task(
+        dataset=streamed(dataset),
+        solver=judged_by.solver,
+        scorer=[
+            first_error(votes, weighted),
+            first_error_lenient(votes, weighted),
+            subset_column(),
+        ],
+        config=judged_by.config,
+        viewer=FIRST_ERROR_VIEW,
+        headline_metric=HeadlineMetric(scorer="first_error", metric="f1_score"),
+        version=evals()["procedural"].version,
+    )
 
 
 register_variants(procedural)

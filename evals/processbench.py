@@ -8,11 +8,14 @@ inspect eval misstep/processbench.sample --model openai/gpt-4o-mini
 """
 
 from inspect_ai import Task, task
+from inspect_ai.log import HeadlineMetric
 from inspect_ai.solver import Solver
 
+from misstep.evals._views import FIRST_ERROR_VIEW
 from misstep.loaders import first_error_dataset
 from misstep.registry import Tag, evals, register_variants
-from misstep.solvers import CriticOptions, Order, first_error_task
+from misstep.scorers import first_error, first_error_lenient, subset_column
+from misstep.solvers import Order, find_critic
 
 
 @task
@@ -34,27 +37,49 @@ def processbench(
     """Find the earliest wrong step in a worked solution.
 
     Args:
-        subset: Only this subset: gsm8k, math, olympiadbench or omnimath, or one of your own file.
-        domain: How to ask: mathematics, generic, science or programming.
+        subset: Use only this subset: gsm8k, math, olympiadbench, omnimath, or one of your file.
+        domain: The prompt of critique: mathematics, generic, science or programming.
         source: A registered source, or your own JSON, JSONL, CSV or Parquet file.
-        critic: Who judges: critique (the whole solution at once), stepwise, reward (the first step
-            under a threshold), a baseline (no_error, last_step, uniform, label_distribution), or a
-            solver of your own, `file.py@solver`.
-        votes: How many votes the critique is decided by.
-        adaptive: Stop voting when the lead can no longer be lost.
-        weighted: Let votes weigh as much as the model was sure of them; needs logprobs.
-        style: How stepwise, and reward of a chat model, ask: single_token, written or plain.
-        order: Whether stepwise asks sequential or parallel.
-        threshold: With critic=reward, a step with a smaller reward is wrong; else the model's own.
-        tag: What to call a step in the prompt: paragraph, step or proof_step.
-        exclude_label_errors: Leave out the rows whose labels are reported to be wrong.
-        accept: The sha256 of a changed copy of a registered source, to run on it on purpose.
+        critic: The critic: critique (reads the whole solution at once), stepwise, reward (the first
+            step under a threshold), a baseline (no_error, last_step, uniform, label_distribution),
+            or your own solver as `file.py@solver`.
+        votes: The number of votes that decide a critique.
+        adaptive: Stop voting when no further vote can change the result.
+        weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
+        style: The prompts of stepwise, and of a chat model that gives rewards: single_token,
+            written or plain.
+        order: The order of stepwise: sequential or parallel.
+        threshold: With critic=reward, a step with a smaller reward is wrong. Default: the reward
+            model's own threshold.
+        tag: The word for a step in the prompt: paragraph, step or proof_step.
+        exclude_label_errors: Exclude the rows whose labels are reported to be wrong.
+        accept: The sha256 of a changed copy of a registered source that you want to use.
     """
     dataset = first_error_dataset(source, subset, exclude_label_errors, accept)
-    options = CriticOptions(domain, tag, votes, adaptive, weighted, style, order, threshold)
+    judged_by = find_critic(
+        critic,
+        dataset,
+        domain=domain,
+        tag=tag,
+        votes=votes,
+        adaptive=adaptive,
+        weighted=weighted,
+        style=style,
+        order=order,
+        threshold=threshold,
+    )
     return Task(
+        dataset=dataset,
+        solver=judged_by.solver,
+        scorer=[
+            first_error(votes, weighted),
+            first_error_lenient(votes, weighted),
+            subset_column(),
+        ],
+        config=judged_by.config,
+        viewer=FIRST_ERROR_VIEW,
+        headline_metric=HeadlineMetric(scorer="first_error", metric="f1_score"),
         version=evals()["processbench"].version,
-        **first_error_task(dataset, critic, options),
     )
 
 

@@ -15,7 +15,7 @@ from misstep.forge._arithmetic import false_equations
 from misstep.forge._plausible import implausibilities
 from misstep.forge._record import Example
 from misstep.registry import taxonomy
-from misstep.scorers import Comparison, Outcome
+from misstep.scorers import Comparison, ComparisonOutcome
 
 
 class Check(StrEnum):
@@ -112,7 +112,7 @@ def _answer(example: Example, comparison: Comparison | None) -> Iterator[Failure
         yield Failure(check, "no_right_answer", "the original solution has no boxed answer")
     elif not example.final_answer:
         yield Failure(check, "no_final_answer", "the modified solution states no final answer")
-    elif comparison is None or comparison.outcome is Outcome.UNDECIDED:
+    elif comparison is None or comparison.outcome is ComparisonOutcome.UNDECIDED:
         reason = comparison.reason if comparison else "not compared"
         yield Failure(check, "undecided", f"whether the answers differ is not known: {reason}")
     elif comparison.same:

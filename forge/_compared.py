@@ -3,7 +3,7 @@
 import re
 
 from misstep.forge._record import Example
-from misstep.scorers import Comparison, Outcome, compare_answers, compare_texts
+from misstep.scorers import Comparison, ComparisonOutcome, compare_answers, compare_texts
 
 _WORDED = re.compile(r"\\(?:text|mathrm|textbf|textit|operatorname)\s*\{([^{}]*)\}")
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
@@ -30,11 +30,11 @@ def _by_words(example: Example) -> Comparison | tuple[str, str] | None:
         # The same words on both sides, such as units: what is around them decides.
         given, right = _WORDED.sub(" ", given), _WORDED.sub(" ", right)
         if not given.strip() and not right.strip():
-            return Comparison(Outcome.SAME, "the same words")
+            return Comparison(ComparisonOutcome.SAME, "the same words")
     else:
         given, right = _WORDED.sub(r"\1", given), _WORDED.sub(r"\1", right)
     if given.lower().split() == right.lower().split():
-        return Comparison(Outcome.SAME, "the same words")
+        return Comparison(ComparisonOutcome.SAME, "the same words")
     if _WORD.search(given) or _WORD.search(right):
-        return Comparison(Outcome.UNDECIDED, f"answers in words: {given}; {right}")
+        return Comparison(ComparisonOutcome.UNDECIDED, f"answers in words: {given}; {right}")
     return given, right

@@ -3,8 +3,8 @@
 from inspect_ai.dataset import MemoryDataset, Sample
 
 from misstep.forge._offline import sample_examples
-from misstep.generator import third_of
-from misstep.loaders import check_rows, first_error_dataset, sample_of
+from misstep.loaders import check_rows, first_error_dataset, first_error_sample
+from misstep.samples import third_of
 from misstep.verdicts import NO_ERROR
 
 SAMPLE = "sample"
@@ -26,7 +26,7 @@ def adversarial_dataset(source: str, subset: str | None = None) -> MemoryDataset
     """
     if source == SAMPLE:
         rows, _ = check_rows(enumerate((one.row() for one in sample_examples()), 1))
-        samples = [sample_of(row) for row in rows]
+        samples = [first_error_sample(row) for row in rows]
     else:
         samples = list(first_error_dataset(source, subset))
     for sample in samples:

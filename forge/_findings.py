@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from misstep.forge._files import DATA
 from misstep.forge._plotting import plotting
 from misstep.forge._record import Example, read_examples
-from misstep.generator import third_of
 from misstep.loaders import read_rows
 from misstep.registry import DataError, MisstepError, taxonomy
+from misstep.samples import third_of
 
 if TYPE_CHECKING:
     import altair

@@ -4,7 +4,7 @@ A solution is a graph of computed quantities. Its text is written from the graph
 change of the graph: what is right, what is wrong and what follows from it are known exactly.
 """
 
-from misstep.generator._facts import ERROR_TYPES, POSITIONS, VERSION, third_of
+from misstep.generator._facts import ERROR_TYPES, POSITIONS, VERSION
 from misstep.generator._graph import Operation, Ref, Slip, evaluate, operands_of
 from misstep.generator._settings import Settings, check_count, settings_of
 from misstep.generator._sheet import Sheet
@@ -30,5 +30,4 @@ __all__ = [
     "settings_of",
     "solution",
     "solutions",
-    "third_of",
 ]

@@ -10,7 +10,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from misstep.generator._facts import Outcome, third_of
+from misstep.generator._facts import Outcome
 from misstep.generator._graph import (
     DeadEndError,
     Problem,
@@ -19,6 +19,7 @@ from misstep.generator._graph import (
     evaluate,
     operands_of,
 )
+from misstep.samples import third_of
 
 RECHECKED = 0.45
 """The share of drafts with a step that goes over an earlier one again."""

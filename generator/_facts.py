@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-from misstep.registry import third_of as third_of
-
 VERSION = "v1"
 """Counted up when the same seed no longer gives the same rows."""
 

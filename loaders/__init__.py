@@ -2,13 +2,13 @@
 
 from misstep.loaders._files import RawRow, read_rows, write_files
 from misstep.loaders._first_error import (
-    Row,
+    FirstErrorRow,
     check_file,
     check_rows,
     error_sections_dataset,
     first_error_dataset,
+    first_error_sample,
     load_rows,
-    sample_of,
 )
 from misstep.loaders._problems import problems_dataset
 from misstep.loaders._procedural import LazyDataset, RowStream, procedural_dataset, streamed
@@ -26,10 +26,10 @@ from misstep.loaders._summary import Summary, summary_of
 
 __all__ = [
     "BadRow",
+    "FirstErrorRow",
     "LazyDataset",
     "RawRow",
     "RecordedSolution",
-    "Row",
     "RowStream",
     "Summary",
     "check_file",
@@ -38,6 +38,7 @@ __all__ = [
     "error_sections_dataset",
     "fetch",
     "first_error_dataset",
+    "first_error_sample",
     "holds_solutions",
     "id_text",
     "load_rows",
@@ -48,7 +49,6 @@ __all__ = [
     "recorded_datasets",
     "recorded_solutions",
     "recovery_dataset",
-    "sample_of",
     "solution_datasets",
     "streamed",
     "summary_of",

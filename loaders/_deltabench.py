@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from misstep.loaders._rows import NonEmpty, printed_list, whole_number
-from misstep.registry import GOLD_SECTIONS, PUBLISHED_GOLD_SECTIONS
 from misstep.verdicts import NO_ERROR
 
 PROBLEMS = "annotation_problems"
@@ -75,8 +74,8 @@ def first_error_fields(content: dict[str, Any]) -> dict[str, Any]:
         **{name: content[name] for name in _KEPT if name in content},
         "error_sections": sorted(set(errors)),
         "unuseful_sections": sorted(set(unuseful)),
-        GOLD_SECTIONS: gold,
-        **({PUBLISHED_GOLD_SECTIONS: annotated} if annotated != gold else {}),
+        "gold_sections": gold,
+        **({"gold_sections_published": annotated} if annotated != gold else {}),
         "section_count": len(steps),
         "characters": len(row.question) + sum(map(len, steps)),
         **({PROBLEMS: problems} if problems else {}),
@@ -109,12 +108,7 @@ def _section_texts(row: DeltaRow) -> list[str]:
 
 
 def _split(joined: str, count: int | None) -> list[str]:
-    """Split "section1: … section2: …" at its markers. They are in order, each begins a line.
-
-    Args:
-        joined: The text.
-        count: The number of sections, if it is known.
-    """
+    """Split "section1: … section2: …" at its markers. They are in order, each begins a line."""
     starts: list[tuple[int, int]] = []
     place = 0
     while count is None or len(starts) < count:

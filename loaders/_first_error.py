@@ -28,7 +28,6 @@ from misstep.loaders._rows import (
 )
 from misstep.loaders._sources import source_files
 from misstep.registry import (
-    GOLD_SECTIONS,
     DataError,
     Generated,
     RowKind,
@@ -44,7 +43,7 @@ FIRST_ERROR: tuple[RowKind, ...] = ("first_error", "error_sections")
 """The kinds of rows that have a first error."""
 
 
-class Row(BaseModel):
+class FirstErrorRow(BaseModel):
     """A problem, a worked solution in steps, and the index of its first wrong step."""
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -62,26 +61,26 @@ class Row(BaseModel):
         return self.model_extra or {}
 
 
-def check_rows(raw: Iterable[RawRow]) -> tuple[list[Row], list[BadRow]]:
+def check_rows(raw: Iterable[RawRow]) -> tuple[list[FirstErrorRow], list[BadRow]]:
     """Return the good rows, and every problem of the bad ones."""
     return validate_rows(raw, _row, _label_problems)
 
 
-def _row(number: int, content: dict[str, Any]) -> Row:
+def _row(number: int, content: dict[str, Any]) -> FirstErrorRow:
     sections = row_kind(content) == "error_sections"
     fields = first_error_fields(content) if sections else content
-    return Row.model_validate({"id": f"row-{number}"} | fields)
+    return FirstErrorRow.model_validate({"id": f"row-{number}"} | fields)
 
 
-def _label_problems(row: Row) -> Iterator[tuple[str, str]]:
+def _label_problems(row: FirstErrorRow) -> Iterator[tuple[str, str]]:
     # Published rows of DeltaBench whose annotations do not fit are kept; their metadata says so.
-    if GOLD_SECTIONS not in row.extra and (
+    if "gold_sections" not in row.extra and (
         problem := index_problem(row.label, len(row.steps), NO_ERROR)
     ):
         yield "label", f"{problem}; labels are -1 or 0 to {len(row.steps) - 1}"
 
 
-def check_file(address: str) -> tuple[list[Row], list[BadRow]]:
+def check_file(address: str) -> tuple[list[FirstErrorRow], list[BadRow]]:
     """Return the good rows of the user's own file, and every problem of the bad ones.
 
     Raises:
@@ -97,7 +96,7 @@ def load_rows(
     subset: str | None = None,
     accept: str | None = None,
     needed: Sequence[RowKind] = FIRST_ERROR,
-) -> list[Row]:
+) -> list[FirstErrorRow]:
     """Return the checked rows of a source.
 
     Args:
@@ -121,7 +120,7 @@ def load_rows(
 
 def _rows(
     source: str, subset: str | None, accept: str | None, needed: Sequence[RowKind]
-) -> Iterator[Row]:
+) -> Iterator[FirstErrorRow]:
     registered = sources().get(source)
     named = {file.subset for file in registered.files if file.subset} if registered else set()
     if named and subset is not None and subset not in named:
@@ -139,12 +138,12 @@ def _rows(
         yield from _generated_rows(registered.generated)
 
 
-def _generated_rows(wanted: Generated) -> list[Row]:
+def _generated_rows(wanted: Generated) -> list[FirstErrorRow]:
     made = (one.row() | {"subset": wanted.subset} for one in solutions(wanted.seed, wanted.rows))
     return check_rows(enumerate(made, start=1))[0]
 
 
-def _check_counts(rows: list[Row], file: SourceFile, accepted: bool) -> None:
+def _check_counts(rows: list[FirstErrorRow], file: SourceFile, accepted: bool) -> None:
     """Compare the numbers of rows, of rows with an error and of rows by subset with the pins."""
     errors = sum(row.label != NO_ERROR for row in rows)
     subsets = dict(Counter(row.subset for row in rows))
@@ -188,7 +187,9 @@ def first_error_dataset(
     if exclude_label_errors:
         rows = _without_label_errors(source, rows)
     _warn_of_empty_sets(rows)
-    return MemoryDataset([sample_of(row) for row in rows], name=dataset_name(source, subset))
+    return MemoryDataset(
+        [first_error_sample(row) for row in rows], name=dataset_name(source, subset)
+    )
 
 
 def error_sections_dataset(
@@ -212,12 +213,12 @@ def error_sections_dataset(
     needed: tuple[RowKind, ...] = ("error_sections",)
     rows = _handle_misfits(load_rows(source, subset, accept, needed), exclude_misfits)
     for row in rows:
-        if GOLD_SECTIONS not in row.extra:
+        if "gold_sections" not in row.extra:
             where = f"{source}: the row {row.id!r}"
             raise DataError(wrong_kind_message(where, "first_error", needed))
-    samples = [sample_of(row) for row in rows]
+    samples = [first_error_sample(row) for row in rows]
     for sample, row in zip(samples, rows, strict=True):
-        sample.target = ", ".join(map(str, row.extra[GOLD_SECTIONS])) or "none"
+        sample.target = ", ".join(map(str, row.extra["gold_sections"])) or "none"
     return MemoryDataset(samples, name=dataset_name(source, subset))
 
 
@@ -227,7 +228,7 @@ def dataset_name(source: str, subset: str | None) -> str:
     return f"{name}-{subset}" if subset else name
 
 
-def _handle_misfits(rows: list[Row], exclude: bool) -> list[Row]:
+def _handle_misfits(rows: list[FirstErrorRow], exclude: bool) -> list[FirstErrorRow]:
     """Warn of rows whose annotations do not fit; return all rows, or only the others."""
     misfits = [row.id for row in rows if row.extra.get(PROBLEMS)]
     if misfits:
@@ -241,14 +242,14 @@ def _handle_misfits(rows: list[Row], exclude: bool) -> list[Row]:
     return [row for row in rows if not (exclude and row.extra.get(PROBLEMS))]
 
 
-def _without_label_errors(source: str, rows: list[Row]) -> list[Row]:
+def _without_label_errors(source: str, rows: list[FirstErrorRow]) -> list[FirstErrorRow]:
     known = sources()[source].known_label_errors if source in sources() else {}
     left_out = [f"{row.id} ({known[row.id]})" for row in rows if row.id in known]
     logger.warning("Left out because of wrong labels: %s", ", ".join(left_out) or "no row")
     return [row for row in rows if row.id not in known]
 
 
-def _warn_of_empty_sets(rows: list[Row]) -> None:
+def _warn_of_empty_sets(rows: list[FirstErrorRow]) -> None:
     errors = sum(row.label != NO_ERROR for row in rows)
     for count, kind, name in (
         (errors, "an error", "error_accuracy"),
@@ -258,7 +259,7 @@ def _warn_of_empty_sets(rows: list[Row]) -> None:
             logger.warning("No row has %s: %s and f1_score are undefined (nan).", kind, name)
 
 
-def sample_of(row: Row) -> Sample:
+def first_error_sample(row: FirstErrorRow) -> Sample:
     """Return the sample of a row: the problem, its label, and the rest as metadata."""
     return Sample(
         id=row.id,

@@ -12,7 +12,7 @@ from inspect_ai.log import EvalSample
 
 from misstep._inspect_private import running_task
 from misstep.generator import VERSION, check_count, settings_of, solution
-from misstep.loaders._first_error import check_rows, sample_of
+from misstep.loaders._first_error import check_rows, first_error_sample
 
 CACHED = 5_000
 """The number of recent samples that are cached. Longer data sets are streamed."""
@@ -114,7 +114,7 @@ def procedural_dataset(
     @lru_cache(CACHED)
     def make(index: int) -> Sample:
         [row], _ = check_rows([(index + 1, solution(start, index, settings).row())])
-        return sample_of(row)
+        return first_error_sample(row)
 
     return LazyDataset(make, range(count), f"procedural-{VERSION}-{start}")
 

@@ -9,7 +9,7 @@ from inspect_ai.model import StopReason
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from misstep.loaders._files import read_rows
-from misstep.loaders._first_error import Row, load_rows, sample_of
+from misstep.loaders._first_error import FirstErrorRow, first_error_sample, load_rows
 from misstep.loaders._rows import (
     NonEmpty,
     answer_text,
@@ -18,7 +18,7 @@ from misstep.loaders._rows import (
     validate_row,
     whole_number,
 )
-from misstep.registry import RECORDED, DataError
+from misstep.registry import DataError
 
 _Score = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -53,13 +53,8 @@ class RecordedResult(BaseModel):
     @property
     def record(self) -> dict[str, Any]:
         """The recorded fields, which the `recorded` solver replays."""
-        kept = {
-            "critiques": self.critiques,
-            "stop_reasons": self.stop_reasons,
-            "scores": self.scores,
-            "prediction": self.prediction,
-        }
-        return {name: value for name, value in kept.items() if value is not None}
+        kept = {"critiques", "stop_reasons", "scores", "prediction"}
+        return self.model_dump(include=kept, exclude_none=True)
 
 
 def recorded_datasets(
@@ -95,14 +90,16 @@ def recorded_datasets(
     }
 
 
-def _included_row(content: dict[str, Any], address: str, where: str) -> Row | None:
+def _included_row(content: dict[str, Any], address: str, where: str) -> FirstErrorRow | None:
     """Return the row, if the file includes it; the subset is in the name `math_error.jsonl`."""
     if not {"problem", "steps", "label"} <= content.keys():
         return None
     name = PurePosixPath(address).stem
     subset = name.removesuffix("_error").removesuffix("_correct")
-    fields = {key: content[key] for key in Row.model_fields if key in content}
-    return validate_row({"subset": subset if subset != name else None} | fields, Row, where)
+    fields = {key: content[key] for key in FirstErrorRow.model_fields if key in content}
+    return validate_row(
+        {"subset": subset if subset != name else None} | fields, FirstErrorRow, where
+    )
 
 
 class _RowFinder:
@@ -111,9 +108,9 @@ class _RowFinder:
     def __init__(self, source: str, subset: str | None) -> None:
         self._source = source
         self._subset = subset
-        self._known: dict[str | None, dict[str, Row]] = {}
+        self._known: dict[str | None, dict[str, FirstErrorRow]] = {}
 
-    def find(self, result: RecordedResult, where: str) -> Row:
+    def find(self, result: RecordedResult, where: str) -> FirstErrorRow:
         subset = result.subset or self._subset
         if subset not in self._known:
             rows = load_rows(self._source, subset)
@@ -124,7 +121,7 @@ class _RowFinder:
         return self._known[subset][result.id]
 
 
-def _result_sample(row: Row, result: RecordedResult, where: str) -> Sample:
+def _result_sample(row: FirstErrorRow, result: RecordedResult, where: str) -> Sample:
     if result.scores is not None and len(result.scores) > len(row.steps):
         raise DataError(
             f"{where}: {len(result.scores)} scores for the {len(row.steps)} steps of {row.id!r}."
@@ -134,8 +131,8 @@ def _result_sample(row: Row, result: RecordedResult, where: str) -> Sample:
             f"{where}: {len(result.stop_reasons)} stop_reasons for "
             f"{len(result.critiques or [])} critiques of {row.id!r}."
         )
-    sample = sample_of(row)
-    sample.metadata = {**(sample.metadata or {}), RECORDED: result.record}
+    sample = first_error_sample(row)
+    sample.metadata = {**(sample.metadata or {}), "recorded": result.record}
     return sample
 
 
@@ -215,7 +212,7 @@ def _solutions_sample(solutions: list[RecordedSolution], model: str) -> Sample:
         id=first.problem_id,
         input=first.problem,
         target=first.target,
-        metadata={"subset": None, RECORDED: recorded},
+        metadata={"subset": None, "recorded": recorded},
     )
 
 

@@ -101,12 +101,8 @@ def _recoverable_rows(source: str, accept: str | None) -> list[MistakeRow]:
     for file in source_files(source, _NEEDED, accept=accept, more=[GENERATED]):
         rows = _checked(file.rows, file.address, file.entry.subset if file.entry else None)
         found = [row for row in rows if row.recoverable]
-        logger.info(
-            "%s: %d of %d rows have a mistake to recover from.",
-            file.address,
-            len(found),
-            len(rows),
-        )
+        counts = f"{len(found)} of {len(rows)} rows"
+        logger.info("%s: %s have a mistake to recover from.", file.address, counts)
         kept += found
     if not kept:
         raise DataError(f"{source}: no row has a mistake before its last step and a wrong answer.")
@@ -114,13 +110,7 @@ def _recoverable_rows(source: str, accept: str | None) -> list[MistakeRow]:
 
 
 def _checked(raw: Iterable[RawRow], address: str, task: str | None) -> list[MistakeRow]:
-    """Return the rows of a file.
-
-    Args:
-        raw: The rows.
-        address: The file.
-        task: The task of all rows; None if each row names its task.
-    """
+    """Return the rows of a file; without a task, each row names its own."""
 
     def read(number: int, content: dict[str, Any]) -> MistakeRow:
         own = {"task": task} | content

@@ -149,20 +149,9 @@ def validate_rows(
 
 
 def all_good(
-    rows: list[R],
-    bad: Sequence[BadRow],
-    address: str,
-    needed: Sequence[RowKind],
-    all_by: str = "",
+    rows: list[R], bad: Sequence[BadRow], address: str, needed: Sequence[RowKind], lister: str = ""
 ) -> list[R]:
-    """Return the rows of a file if there are any and none is bad.
-
-    Args:
-        rows: The good rows.
-        bad: The problems of the others.
-        address: The file.
-        needed: The kinds of rows that are allowed.
-        all_by: The command that lists all problems.
+    """Return the rows of a file if there are any and none is bad; `lister` lists all problems.
 
     Raises:
         DataError: With the first problems, or with the kind of rows that the file has.
@@ -173,18 +162,14 @@ def all_good(
     lines = [f"{address}: {len(bad)} problem{'s' * (len(bad) > 1)}:"]
     lines += [f"  {problem}" for problem in bad[:SHOWN]]
     if len(bad) > SHOWN:
-        lines.append(f"  and {len(bad) - SHOWN} more{all_by and f': {all_by} lists all'}")
+        lines.append(f"  and {len(bad) - SHOWN} more{lister and f': {lister} lists all'}")
     raise DataError("\n".join(lines))
 
 
 def refuse_other_kind(
     rows: Sequence[object], bad: Sequence[BadRow], address: str, needed: Sequence[RowKind]
 ) -> None:
-    """Refuse a file without rows, and a file whose rows are all of another kind.
-
-    Raises:
-        DataError: With the kind of the rows, and the sources that have rows of the needed kind.
-    """
+    """Raise DataError for a file without rows, and for a file with rows of another kind only."""
     if rows:
         return
     if not bad:
@@ -195,16 +180,7 @@ def refuse_other_kind(
 
 
 def validate_row(content: object, model: type[M], where: str) -> M:
-    """Return one row as a model.
-
-    Args:
-        content: The row.
-        model: The model.
-        where: The file and the row's number, for the message.
-
-    Raises:
-        DataError: The row does not fit the model.
-    """
+    """Return one row as a model, or raise DataError; `where` names the file and the row."""
     if not isinstance(content, dict):
         raise DataError(f"{where}: {_not_an_object(content)}.")
     try:
@@ -271,13 +247,9 @@ def registered_kinds() -> dict[str, RowKind]:
 def wrong_kind_message(
     what: str, kind: RowKind, needed: Sequence[RowKind], more: Sequence[str] = ()
 ) -> str:
-    """Return the message about rows of another kind.
+    """Return the message about something that holds rows of another kind.
 
-    Args:
-        what: What holds the rows.
-        kind: Their kind.
-        needed: The kinds that are allowed, the usual one first.
-        more: Further sources that have rows of a needed kind.
+    `needed` are the allowed kinds, the usual one first; `more` are further sources that have them.
     """
     fitting = [*more, *(name for name, kind in registered_kinds().items() if kind in needed)]
     return (

@@ -90,11 +90,7 @@ def source_files(
 
 
 def check_kind(source: str, needed: Sequence[RowKind], more: Sequence[str] = ()) -> None:
-    """Refuse a registered source that holds rows of another kind.
-
-    Raises:
-        DataError: With both kinds, and the sources that have rows of the needed kind.
-    """
+    """Raise DataError for a registered source that holds rows of another kind."""
     kind = registered_kinds().get(source)
     if kind is not None and kind not in needed:
         message = wrong_kind_message(f"The source {source!r}", kind, needed, more)
@@ -222,17 +218,9 @@ def _hub_file(source: Source, file: SourceFile) -> Path:
 
 
 def _download(address: str, target: Path, check: Callable[[bytes], None]) -> Path:
-    """Save a file from GitHub, complete and checked or not at all.
+    """Save a file from GitHub, complete and checked or not at all; raise OSError if that fails.
 
     A download that breaks off leaves `<target>.part`; the next call requests the rest.
-
-    Args:
-        address: Repository, commit and path.
-        target: Where to save it.
-        check: Raises DataError if the content is wrong.
-
-    Raises:
-        OSError: The file is not available or cannot be written.
     """
     import httpx
 

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from statistics import mean, median
 
-from misstep.loaders._first_error import Row
+from misstep.loaders._first_error import FirstErrorRow
 from misstep.verdicts import NO_ERROR
 
 
@@ -33,7 +33,7 @@ class Summary:
     """Problems and steps with a control character, usually caused by a lost backslash."""
 
 
-def summary_of(rows: list[Row]) -> Summary:
+def summary_of(rows: list[FirstErrorRow]) -> Summary:
     """Return the statistics of at least one row."""
     return Summary(
         rows=len(rows),
@@ -50,7 +50,7 @@ def _spread(values: list[int]) -> Spread:
     return Spread(min(values), median(values), mean(values), max(values))
 
 
-def _control_characters(row: Row) -> list[str]:
+def _control_characters(row: FirstErrorRow) -> list[str]:
     texts = {"problem": row.problem} | {f"steps[{i}]": step for i, step in enumerate(row.steps)}
     return [
         f"{row.id}: {field} contains {char!r}"

@@ -8,12 +8,10 @@ from typing import Any
 from inspect_ai.model import (
     ChatMessage,
     GenerateConfig,
-    Logprob,
     Logprobs,
     ModelOutput,
     ModelUsage,
     StopReason,
-    TopLogprob,
 )
 from inspect_ai.tool import ToolInfo
 
@@ -205,16 +203,7 @@ def _stop_reason(answer: LlamaChoice, max_tokens: int) -> StopReason:
 
 
 def _logprobs(answer: LlamaChoice, top: int) -> Logprobs:
-    def logprob(entry: dict[str, Any]) -> dict[str, Any]:
-        return {name: entry[name] for name in ("token", "logprob", "bytes")}
-
-    return Logprobs(
-        content=[
-            Logprob(
-                **logprob(entry),
-                top_logprobs=[TopLogprob(**logprob(x)) for x in entry["top_logprobs"][:top]]
-                or None,
-            )
-            for entry in answer.logprobs
-        ]
-    )
+    entries = [
+        {**entry, "top_logprobs": entry["top_logprobs"][:top] or None} for entry in answer.logprobs
+    ]
+    return Logprobs.model_validate({"content": entries})

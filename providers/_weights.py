@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from misstep.registry import ModelError, did_you_mean, from_start
+from misstep.registry import ModelError, did_you_mean, user_path
 
 _MAGIC = b"GGUF"
 _GIB = 1024**3
@@ -40,7 +40,7 @@ def find_weights(name: str) -> Path:
         ModelError: The model is unknown, or its file is missing or invalid.
     """
     if name.endswith(".gguf") or "/" in name or os.sep in name:
-        return check_gguf(from_start(name))
+        return check_gguf(user_path(name))
     if name not in PACKAGED_WEIGHTS:
         raise ModelError(
             f"Unknown embedded model {name!r}.{did_you_mean(name, PACKAGED_WEIGHTS)} "

@@ -108,7 +108,7 @@ def _one_line(problem: Exception) -> str:
     return " ".join(str(problem).split())
 
 
-def from_start(path: str) -> Path:
+def user_path(path: str) -> Path:
     """Return a user's path as an absolute path.
 
     A relative path is relative to the folder where the process started. If it exists only in the

@@ -1,7 +1,7 @@
 """Evals and their variants: a variant is a base task under another name with other defaults."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from inspect import Parameter
 from typing import Any
 
@@ -9,9 +9,9 @@ from inspect_ai import Task, task
 from pydantic import Field
 
 from misstep.registry._errors import RegistryError, did_you_mean
-from misstep.registry._facts import Fact, FactFile, find_fact
+from misstep.registry._facts import Fact, FactFile
 
-CHARACTERS_A_TOKEN = 3
+CHARACTERS_PER_TOKEN = 3
 """A cautious estimate: English prose has four characters a token, formulas and code fewer."""
 
 
@@ -53,16 +53,12 @@ class Eval(Fact):
 evals = FactFile("evals.yaml", Eval, "eval")
 """All evals by name."""
 
-VARIANT = Parameter("variant", Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
-"""What a base task takes beside its own arguments: the name of one of its variants."""
-
 
 def register_variants(base: Callable[..., Task], name: str | None = None) -> None:
     """Register the variants of a task that `evals.yaml` lists, as `<task>.<variant>`.
 
-    Inspect finds the tasks of a file by their syntax, and runs all of them when the file is named
-    alone. Variants are registered at import instead: they run by their own names only. The base
-    task is registered once more, so that `-T variant=<variant>` is another way to each of them.
+    Inspect finds the tasks of a file by their syntax, and `inspect eval file.py` runs all of them.
+    Variants are registered at import instead, so they run only by their own names.
 
     Args:
         base: The task.
@@ -77,14 +73,6 @@ def register_variants(base: Callable[..., Task], name: str | None = None) -> Non
     for short, variant in variants.items():
         _check(f"{name}.variants.{short}", variant, parameters)
         _register(base, f"{name}.{short}", variant.description, variant.args)
-
-    def chosen(*, variant: str | None = None, **arguments: Any) -> Task:  # noqa: ANN401
-        args = {} if variant is None else find_fact("variant", variant, variants).args
-        return base(**{**args, **arguments})
-
-    chosen.__module__ = base.__module__
-    chosen.__signature__ = _signature(parameters, {}, [VARIANT])  # type: ignore[attr-defined]
-    _register(chosen, name, base.__doc__, {})
 
 
 def _check(where: str, variant: Variant, parameters: Mapping[str, Parameter]) -> None:
@@ -114,9 +102,7 @@ def _register(
 
 
 def _signature(
-    parameters: Mapping[str, Parameter],
-    defaults: Mapping[str, Any],
-    more: Iterable[Parameter] = (),
+    parameters: Mapping[str, Parameter], defaults: Mapping[str, Any]
 ) -> inspect.Signature:
     return inspect.Signature(
         [
@@ -124,7 +110,6 @@ def _signature(
                 default=defaults.get(parameter.name, parameter.default), kind=Parameter.KEYWORD_ONLY
             )
             for parameter in parameters.values()
-        ]
-        + list(more),
+        ],
         return_annotation=Task,
     )

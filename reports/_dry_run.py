@@ -22,7 +22,7 @@ from inspect_ai.scorer import Target
 from inspect_ai.solver import Generate, TaskState
 
 from misstep._inspect_private import set_active_models
-from misstep.registry import CHARACTERS_A_TOKEN
+from misstep.registry import CHARACTERS_PER_TOKEN
 
 _FILLER = "It follows from what is given, and both sides agree. "
 _MODEL = "mockllm/model"
@@ -70,7 +70,7 @@ async def dry_run(
         roles: The roles of other models that the task calls.
     """
     walked = DryRun()
-    length = completion * CHARACTERS_A_TOKEN
+    length = completion * CHARACTERS_PER_TOKEN
     filler = (_FILLER * (length // len(_FILLER) + 1))[:length]
     text = rf"+ {filler} [Right] \boxed{{-1}}"
 

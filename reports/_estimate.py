@@ -14,7 +14,7 @@ from typing import TypeVar
 from inspect_ai import Task
 from inspect_ai.model import ChatMessage, get_model
 
-from misstep.registry import CHARACTERS_A_TOKEN, Price, Size, service_model
+from misstep.registry import CHARACTERS_PER_TOKEN, Price, Size, service_model
 from misstep.reports._dry_run import DryRun, dry_run
 from misstep.reports._runs import Run
 
@@ -169,10 +169,10 @@ def token_counter(model: str) -> TokenCounter:
         )
     if provider == "openai" and (encoding := _local_encoding(name.rpartition("/")[2])):
         return _tiktoken_counter(encoding)
-    rule = f"characters divided by {CHARACTERS_A_TOKEN}, an estimate"
+    rule = f"characters divided by {CHARACTERS_PER_TOKEN}, an estimate"
 
     async def count(messages: Sequence[ChatMessage]) -> int:
-        return -(-sum(len(message.text) for message in messages) // CHARACTERS_A_TOKEN)
+        return -(-sum(len(message.text) for message in messages) // CHARACTERS_PER_TOKEN)
 
     return TokenCounter(rule, False, count)
 

@@ -12,6 +12,7 @@ from inspect_ai.scorer import CORRECT, Score
 from misstep.registry import MisstepError
 from misstep.reports._runs import read_finished_log
 from misstep.reports._text import csv_text, file_name, json_lines, json_text
+from misstep.samples import critic_verdict
 from misstep.scorers import reasoning_of
 
 SCORER = "first_error"
@@ -167,8 +168,9 @@ def _text(choice: ChatCompletionChoice) -> str:
 
 
 def _row(sample: EvalSample) -> Row:
-    unread = (sample.output.metadata or {}).get("unread")
-    stops = [_STOPS.get(str(unread), choice.stop_reason) for choice in sample.output.choices]
+    left = critic_verdict(sample.store, sample.output)
+    unread = str(left.unread) if left is not None else ""
+    stops = [_STOPS.get(unread, choice.stop_reason) for choice in sample.output.choices]
     kept = sample.metadata.keys() - _NOT_OURS - _READ_BY_IMPORT
     own = {name: value for name, value in sample.metadata.items() if name in kept}
     return {

@@ -10,7 +10,6 @@ from inspect_ai.log import EvalLog
 from inspect_ai.solver import Solver
 
 from misstep.loaders import holds_solutions, recorded_datasets, solution_datasets
-from misstep.registry import RECORDED
 from misstep.reports._tasks import load_task
 from misstep.solvers import recorded, recorded_best_of_n
 
@@ -52,7 +51,7 @@ def import_files(
             yield ImportedLog(log, [])
         return
     for recorded_name, dataset in recorded_datasets(files, source, subset).items():
-        critiques = ((sample.metadata or {})[RECORDED].get("critiques", []) for sample in dataset)
+        critiques = ((sample.metadata or {})["recorded"].get("critiques", []) for sample in dataset)
         arguments = {"source": "sample", "votes": max(1, *map(len, critiques))}
         label = model or recorded_name or "unnamed"
         log = _log("processbench", arguments, dataset, recorded(threshold), label, log_dir)
@@ -90,6 +89,6 @@ def _log(
 def _differing(log: EvalLog) -> Iterator[str]:
     for sample in log.samples or []:
         score = (sample.scores or {})["first_error"]
-        prediction = sample.metadata[RECORDED].get("prediction")
+        prediction = sample.metadata["recorded"].get("prediction")
         if prediction is not None and str(prediction) != score.answer:
             yield str(sample.id)

@@ -11,7 +11,7 @@ from misstep.registry import MisstepError
 from misstep.reports._charts import chart_library
 from misstep.reports._frames import dataframe, run_labels
 from misstep.reports._runs import SCORERS, Run, read_log
-from misstep.scorers import rates_by, recovery_outcomes
+from misstep.scorers import rates_by, recovery_samples
 
 if TYPE_CHECKING:
     import pandas
@@ -98,7 +98,7 @@ def _log_rates(log: str, run: str, by: RecoveryGrouping, scorer: str) -> Iterato
     ]
     if not scores:
         raise MisstepError(f"{log}: no sample has a score of {scorer!r}; is it error recovery?")
-    for part, rates in rates_by(recovery_outcomes(scores), by).items():
+    for part, rates in rates_by(recovery_samples(scores), by).items():
         title = part.replace("_", " ").capitalize()
         for name, rate in rates.items():
             variation = VARIATIONS[name.partition("_")[0]]

@@ -9,8 +9,7 @@ from inspect_ai.scorer import CORRECT
 from misstep.registry import MisstepError
 from misstep.reports._runs import read_finished_log
 from misstep.reports._text import file_name, json_text
-from misstep.scorers import FOUND
-from misstep.solvers import SEARCH
+from misstep.samples import IterationRecord, search_iterations, search_result
 
 SCORER = "final_answer"
 END = "<|im_end|>"
@@ -65,32 +64,32 @@ def _score(sample: EvalSample) -> Any:  # noqa: ANN401
 
 
 def _record(sample: EvalSample) -> Record:
-    found = (sample.output.metadata or {})[FOUND]
-    history = [_iteration(one) for one in sample.store.get(SEARCH) or [] if "candidates" in one]
+    result = search_result(sample.store, sample.output)
+    history = [_iteration(one) for one in search_iterations(sample.store)]
     chosen = [one for one in history if one["chosen_step"] is not None]
     steps = [one["chosen_step"] for one in chosen]
     # In a beam search the best path is not the first choice of every iteration.
-    same = [step.removesuffix(END) for step in steps] == found["steps"]
+    same = [step.removesuffix(END) for step in steps] == result.steps
     return {
         "question": sample.input,
         "iteration_history": chosen,
-        "final_steps": steps if same else found["steps"],
+        "final_steps": steps if same else result.steps,
         "gt_answer": sample.target,
-        "pred_answer": found["answer"],
+        "pred_answer": result.answer,
     }
 
 
-def _iteration(iteration: Record) -> Record:
+def _iteration(iteration: IterationRecord) -> Record:
     """Return an iteration in the original's format: candidates with a reward, and the choice."""
-    kept = iteration["kept"][:1]
-    known = [i for i, one in enumerate(iteration["candidates"]) if one["reward"] is not None]
-    candidates = [iteration["candidates"][i] for i in known]
-    shown = [one["step"] + (END if one["final"] else "") for one in candidates]
+    kept = iteration.kept[:1]
+    known = [i for i, one in enumerate(iteration.candidates) if one.reward is not None]
+    candidates = [iteration.candidates[i] for i in known]
+    shown = [one.step + (END if one.final else "") for one in candidates]
     place = known.index(kept[0]) if kept else None
     return {
-        "iteration_index": iteration["iteration"],
+        "iteration_index": iteration.iteration,
         "candidates_info": [
-            {"candidate_step": step, "reward": one["reward"]}
+            {"candidate_step": step, "reward": one.reward}
             for step, one in zip(shown, candidates, strict=True)
         ],
         "chosen_step_index": place,

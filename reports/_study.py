@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import nan
 
-from misstep.generator import ERROR_TYPES, third_of
+from misstep.generator import ERROR_TYPES
 from misstep.reports._runs import Run
 from misstep.reports._samples import Finding, SampleRecord, ScoreRecord
+from misstep.samples import third_of
 from misstep.scorers import Estimate, share
 
 MANY = 6

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspect_ai.log import EvalLog, EvalSample
 
-from misstep.registry import REWARDS, MisstepError, UnknownNameError
+from misstep.registry import MisstepError, UnknownNameError
 from misstep.reports._charts import chart_library
 from misstep.reports._paired import Array
 from misstep.reports._runs import read_log
@@ -243,7 +243,7 @@ def _reward_row(sample: EvalSample) -> RewardRow:
         id=str(sample.id),
         subset=str(sample.metadata.get("subset") or NO_SUBSET),
         label=int(sample.metadata["label"]),
-        rewards=(score.metadata or {}).get(REWARDS) or [],
+        rewards=(score.metadata or {}).get("rewards") or [],
     )
 
 

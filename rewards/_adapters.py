@@ -6,9 +6,10 @@ from inspect_ai.model import GenerateConfig, Model, get_model
 from inspect_ai.util import collect
 
 from misstep.providers import scoring_messages, set_call_purpose
-from misstep.registry import MISSING, REWARDS, Judge, Prm, find_judge
+from misstep.registry import Judge, Prm, find_judge
 from misstep.rewards._judge import judge_messages, read_step_verdict
 from misstep.rewards._reward_model import THRESHOLD, OutputCallback, Reward, RewardModel
+from misstep.samples import StepRewards
 from misstep.verdicts import Unread
 
 _ROLE = "reward"
@@ -86,11 +87,12 @@ class StepScoreRewards(RewardModel):
         with set_call_purpose(rewards=True):
             output = await self._model.generate(scoring_messages(problem, steps))
         self._on_output(output)
-        metadata = output.metadata or {}
-        missing, rewards = metadata.get(MISSING), metadata.get(REWARDS)
-        if rewards is None:
-            return [Reward(None, missing or "the model gave no rewards")] * len(steps)
-        return [Reward(value, missing if value is None else None) for value in rewards]
+        scored = StepRewards.model_validate(output.metadata or {})
+        if scored.rewards is None:
+            return [Reward(None, scored.missing or "the model gave no rewards")] * len(steps)
+        return [
+            Reward(value, scored.missing if value is None else None) for value in scored.rewards
+        ]
 
     async def score_last_step(self, problem: str, steps: Sequence[str]) -> Reward:
         """Return the reward of the last step."""

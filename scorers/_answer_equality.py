@@ -1,7 +1,7 @@
-"""Whether two final answers are equal: text and numbers directly, the rest by math-verify.
+"""Compare two final answers: text and numbers directly, the rest by math-verify.
 
 Symbolic comparison runs in worker processes that can be stopped, so that no answer delays a run.
-math-verify is imported only where it is used, because every start of Inspect imports this module.
+Functions import math-verify when they use it, because every start of Inspect imports this module.
 """
 
 import os
@@ -16,11 +16,11 @@ from anyio import BrokenWorkerProcess, CapacityLimiter
 from anyio.lowlevel import RunVar
 
 LONGEST = 2_000
-"""Characters of an answer that a symbolic reader is given; no answer of a benchmark comes near."""
+"""The most characters of an answer that math-verify reads. Real answers are far shorter."""
 
 
-class Outcome(StrEnum):
-    """What a comparison found. One that could not be made is not a difference."""
+class ComparisonOutcome(StrEnum):
+    """The outcome of a comparison. A comparison that failed is undecided, not a difference."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -29,49 +29,50 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether two answers are the same, and how that was found."""
+    """Whether two answers are the same, and why."""
 
-    outcome: Outcome
+    outcome: ComparisonOutcome
     reason: str
 
     @property
     def same(self) -> bool:
-        """True only where the answers were found to be the same."""
-        return self.outcome is Outcome.SAME
+        """Whether the answers are the same. An undecided comparison is not."""
+        return self.outcome is ComparisonOutcome.SAME
 
 
 def compare_plainly(answer: str, target: str) -> Comparison | None:
-    """What can be told without reading mathematics: equal texts, and any two plain numbers."""
+    """Compare equal texts and plain numbers, or return None if that needs math-verify."""
     if not target.strip():
-        return Comparison(Outcome.UNDECIDED, "there is no answer to compare with")
+        return Comparison(ComparisonOutcome.UNDECIDED, "there is no answer to compare with")
     if not answer.strip():
-        return Comparison(Outcome.DIFFERENT, "the answer is empty")
+        return Comparison(ComparisonOutcome.DIFFERENT, "the answer is empty")
     if _squeezed(answer) == _squeezed(target):
-        return Comparison(Outcome.SAME, "the same text")
+        return Comparison(ComparisonOutcome.SAME, "the same text")
     numbers = _number(answer), _number(target)
     if None not in numbers:
         if numbers[0] == numbers[1]:
-            return Comparison(Outcome.SAME, "the same number")
-        return Comparison(Outcome.DIFFERENT, f"{answer.strip()} is not {target.strip()}")
+            return Comparison(ComparisonOutcome.SAME, "the same number")
+        return Comparison(ComparisonOutcome.DIFFERENT, f"{answer.strip()} is not {target.strip()}")
     longest = max(len(answer), len(target))
     if longest > LONGEST:
         return Comparison(
-            Outcome.UNDECIDED, f"an answer of {longest:,} characters is not read as mathematics"
+            ComparisonOutcome.UNDECIDED,
+            f"an answer of {longest:,} characters is not read as mathematics",
         )
     return None
 
 
 def compare_texts(answer: str, target: str, seconds: int = 5) -> Comparison:
-    """Compare two answers here and now.
+    """Compare two answers in this thread.
 
-    Call it only in a main thread, whose alarm bounds the time, and where waiting does no harm;
-    elsewhere there is `compare_answers`. An alarm cannot stop everything: a single huge power runs
-    on, which only the end of a process stops.
+    Call it only in a main thread, because an alarm limits its time, and only if waiting does no
+    harm. Otherwise call `compare_answers`. An alarm cannot stop everything: only the end of the
+    process stops the computation of a huge power.
 
     Args:
-        answer: What was given.
-        target: What is right.
-        seconds: How long each of reading and comparing may take.
+        answer: The model's answer.
+        target: The right answer.
+        seconds: The time limit of reading, and of comparing.
     """
     plain = compare_plainly(answer, target)
     if plain is not None:
@@ -86,28 +87,36 @@ def compare_texts(answer: str, target: str, seconds: int = 5) -> Comparison:
         )
         if not given or not gold:
             unread = answer if not given else target
-            return Comparison(Outcome.UNDECIDED, f"not readable as mathematics: {unread.strip()}")
+            return Comparison(
+                ComparisonOutcome.UNDECIDED, f"not readable as mathematics: {unread.strip()}"
+            )
         same = verify(gold, given, timeout_seconds=seconds, raise_on_error=True)
     except TimeoutException:
         return too_long(answer, target)
-    except Exception as error:  # of any kind: a text from a model can fail anywhere in its reader
-        return Comparison(Outcome.UNDECIDED, f"not comparable: {type(error).__name__}: {error}")
+    except Exception as error:  # a model's text can fail anywhere in math-verify
+        return Comparison(
+            ComparisonOutcome.UNDECIDED, f"not comparable: {type(error).__name__}: {error}"
+        )
     if same:
-        return Comparison(Outcome.SAME, f"mathematically equal: {answer.strip()}, {target.strip()}")
+        return Comparison(
+            ComparisonOutcome.SAME, f"mathematically equal: {answer.strip()}, {target.strip()}"
+        )
     return Comparison(
-        Outcome.DIFFERENT, f"{answer.strip()} is not mathematically equal to {target.strip()}"
+        ComparisonOutcome.DIFFERENT,
+        f"{answer.strip()} is not mathematically equal to {target.strip()}",
     )
 
 
 def load_reader() -> None:
-    """Load what reads mathematics, which takes seconds the first time."""
+    """Import math-verify, which takes seconds the first time."""
     import math_verify  # noqa: F401
 
 
 def too_long(answer: str, target: str) -> Comparison:
-    """Of a comparison that was stopped."""
+    """Return the result of a comparison that was stopped."""
     return Comparison(
-        Outcome.UNDECIDED, f"comparing {answer.strip()} with {target.strip()} took too long"
+        ComparisonOutcome.UNDECIDED,
+        f"comparing {answer.strip()} with {target.strip()} took too long",
     )
 
 
@@ -130,7 +139,7 @@ def _number(text: str) -> Fraction | None:
 
 
 _START_UP = 60.0
-"""Seconds that a worker may take to load sympy, on a machine that is busy with a run."""
+"""Seconds that a worker may take to load math-verify on a busy machine."""
 
 _workers: RunVar[CapacityLimiter] = RunVar("answer_workers")
 
@@ -138,13 +147,13 @@ _workers: RunVar[CapacityLimiter] = RunVar("answer_workers")
 async def compare_answers(answer: str, target: str, seconds: int = 10) -> Comparison:
     """Compare two answers mathematically, off the event loop.
 
-    At most as many worker processes run as there are cores. One that overruns its time is killed
+    There are at most as many worker processes as cores. A worker that exceeds its time is killed,
     and the comparison is undecided.
 
     Args:
-        answer: What was given.
-        target: What is right.
-        seconds: How long each of reading and comparing may take.
+        answer: The model's answer.
+        target: The right answer.
+        seconds: The time limit of reading, and of comparing.
     """
     plain = compare_plainly(answer, target)
     if plain is not None:
@@ -153,13 +162,15 @@ async def compare_answers(answer: str, target: str, seconds: int = 10) -> Compar
         try:
             with anyio.move_on_after(_START_UP):
                 await anyio.to_process.run_sync(load_reader, cancellable=True)
-            # The worker's own alarm ends what it can: this is for what no alarm ends.
+            # The worker's own alarm ends most comparisons; this limit ends the others.
             with anyio.move_on_after(3 * seconds):
                 return await anyio.to_process.run_sync(
                     compare_texts, answer, target, seconds, cancellable=True
                 )
         except BrokenWorkerProcess as error:
-            return Comparison(Outcome.UNDECIDED, f"the worker that compared it died: {error}")
+            return Comparison(
+                ComparisonOutcome.UNDECIDED, f"the worker that compared it died: {error}"
+            )
     return too_long(answer, target)
 
 

@@ -1,4 +1,4 @@
-"""Injected errors: found, missed, or seen where there is none; by type of error and by position."""
+"""Detection of injected errors: found, missed, or a false alarm, by error type and position."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,37 +8,34 @@ from typing import cast
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
 
+from misstep.samples import InjectionMetadata
 from misstep.scorers._first_error import first_error
 from misstep.scorers._intervals import share
-from misstep.scorers._metrics import interval
 from misstep.verdicts import NO_ERROR, Verdict
 
-THIRD = "position_third"
-"""Where a sample's metadata tells in which third of the solution the error is."""
-TYPE = "error_type"
 _OUTCOME = "outcome"
 
 
 class Detection(StrEnum):
-    """What a verdict is worth; of each sample exactly one."""
+    """The outcome of a verdict. Each sample has exactly one."""
 
     CORRECT = "correct_detections"
     """The first wrong step."""
     FALSE_POSITIVE = "false_positives"
     """A step before the error, or any step of an untouched solution."""
     MISSED = "missed_errors"
-    """No error, or a step after it."""
+    """No error, or a step after the error."""
     PASSED = "passed_untouched"
-    """An untouched solution in which no error was seen."""
+    """No error, in an untouched solution."""
     UNREAD = "unread"
     """No verdict was read."""
 
 
 def detection(verdict: Verdict | None, label: Verdict) -> Detection:
-    """What a verdict is worth beside a label.
+    """Return the outcome of a verdict against a label.
 
     Args:
-        verdict: The index of a step, or NO_ERROR; None where none was read.
+        verdict: The index of a step, or NO_ERROR; None if no verdict was read.
         label: The index of the injected error, or NO_ERROR.
     """
     if verdict is None:
@@ -51,66 +48,60 @@ def detection(verdict: Verdict | None, label: Verdict) -> Detection:
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _DetectionSample:
     outcome: str
-    has_error: bool
-    kind: str | None
-    third: str | None
+    about: InjectionMetadata
 
 
 @metric(name="detection_metrics")
 def detection_metrics() -> Metric:
-    """Counts of each outcome, and the share of errors found, by type and by position too."""
+    """Counts of each outcome, and the share of errors found, also by type and position."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_figures([_judged(score) for score in scores]))
+        return dict(_metrics([_sample(score) for score in scores]))
 
     return compute
 
 
-def _judged(scored: SampleScore) -> _Judged:
-    about = scored.sample_metadata or {}
-    kind, third = about.get(TYPE), about.get(THIRD)
-    return _Judged(
+def _sample(scored: SampleScore) -> _DetectionSample:
+    return _DetectionSample(
         outcome=str((scored.score.metadata or {}).get(_OUTCOME, Detection.UNREAD)),
-        has_error=bool(about.get("has_error")),
-        kind=None if kind is None else str(kind),
-        third=None if third is None else str(third),
+        about=InjectionMetadata.model_validate(scored.sample_metadata or {}),
     )
 
 
-def _figures(judged: Sequence[_Judged]) -> Iterator[tuple[str, float]]:
-    yield "total", len(judged)
+def _metrics(samples: Sequence[_DetectionSample]) -> Iterator[tuple[str, float]]:
+    yield "total", len(samples)
     for outcome in Detection:
-        yield outcome.value, sum(one.outcome == outcome for one in judged)
-    wrong = [one for one in judged if one.has_error]
+        yield outcome.value, sum(one.outcome == outcome for one in samples)
+    wrong = [one for one in samples if one.about.has_error]
     yield "errors", len(wrong)
     yield from _accuracy("", wrong)
-    for name in sorted({one.kind for one in wrong if one.kind}):
-        yield from _accuracy(f"{name}_", (one for one in wrong if one.kind == name))
+    for name in sorted({one.about.error_type for one in wrong if one.about.error_type}):
+        yield from _accuracy(f"{name}_", (one for one in wrong if one.about.error_type == name))
     for name in ("early", "middle", "late"):
-        members = [one for one in wrong if one.third == name]
+        members = [one for one in wrong if one.about.position_third == name]
         if members:
             yield from _accuracy(f"{name}_", members)
 
 
-def _accuracy(prefix: str, wrong: Iterable[_Judged]) -> Iterator[tuple[str, float]]:
+def _accuracy(prefix: str, wrong: Iterable[_DetectionSample]) -> Iterator[tuple[str, float]]:
     hits = [float(one.outcome == Detection.CORRECT) for one in wrong]
     estimate = share(hits)
     name = f"{prefix}first_error_accuracy"
     yield name, estimate.value
     if prefix:
         yield f"{prefix}total", len(hits)
-    yield from interval(name, estimate)
+    yield from estimate.interval(name)
 
 
 @scorer(metrics=[detection_metrics()])
 def detections(votes: int = 1, weighted: bool = False) -> Scorer:
-    """What becomes of an injected error, by the verdict as it is read strictly.
+    """Score the detection of an injected error, by the verdict read strictly.
 
     Args:
-        votes: How many votes were asked for.
-        weighted: Let votes weigh as much as the model was sure of them.
+        votes: The number of votes that were asked for.
+        weighted: Weight votes by the model's confidence in its tokens.
     """
     strict = first_error(votes, weighted)
 

@@ -4,14 +4,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from misstep.registry import MISSING, REWARDS
-from misstep.scorers._metrics import first_error_metrics
-from misstep.scorers._votes import Vote, read_vote, tally
-from misstep.scorers._voting_record import shortened, voting_record
+from misstep.samples import CriticVerdict, SolutionMetadata, critic_verdict
+from misstep.scorers._first_error_metrics import first_error_metrics
+from misstep.scorers._votes import Vote, read_vote, shortened, tally, voting_record
 from misstep.verdicts import NO_ERROR, Reading, Unread, Verdict
 
 REASONS = {
@@ -28,47 +26,45 @@ REASONS = {
 }
 """Inspect's words for why a score is abnormal."""
 
-_UNREAD = "unread"
-
 UNREAD_TEXT = {
-    Unread.NO_BOX: r"no \boxed{} in the reply",
+    Unread.NO_BOX: r"the reply has no \boxed{}",
     Unread.NOT_AN_INDEX: r"the \boxed{} does not hold one index",
     Unread.NO_CONCLUSION: "the reply does not say whether there is an error",
-    Unread.NO_SECTION: "the reply tells of an error and names no section",
-    Unread.NOT_STRUCTURED: "the reply is not the JSON object that was asked for",
-    Unread.TRUNCATED: "the reply was cut off for its length",
+    Unread.NO_SECTION: "the reply reports an error but names no section",
+    Unread.NOT_STRUCTURED: "the reply is not the requested JSON object",
+    Unread.TRUNCATED: "the reply reached the length limit",
     Unread.REFUSED: "the model refused",
     Unread.EMPTY: "the reply is empty",
-    Unread.NOT_RECORDED: "the record ends before one is reached",
+    Unread.NOT_RECORDED: "the recorded scores end before a verdict",
     Unread.NO_REWARD: "a step has no reward",
 }
 
 
 @scorer(metrics=[first_error_metrics()])
 def first_error(votes: int = 1, weighted: bool = False) -> Scorer:
-    """Hit or miss of the first wrong step, read strictly: the published rule to the letter.
+    """Score the first wrong step, read strictly: the published rule to the letter.
 
     Args:
-        votes: How many votes were asked for.
-        weighted: Let votes weigh as much as the model was sure of them.
+        votes: The number of votes that were asked for.
+        weighted: Weight votes by the model's confidence in its tokens.
     """
     return _first_error("strict", votes, weighted)
 
 
 @scorer(metrics=[first_error_metrics()])
 def first_error_lenient(votes: int = 1, weighted: bool = False) -> Scorer:
-    """Hit or miss of the first wrong step, read as the critic evidently meant it.
+    """Score the first wrong step, read leniently: as the critic evidently meant it.
 
     Args:
-        votes: How many votes were asked for.
-        weighted: Let votes weigh as much as the model was sure of them.
+        votes: The number of votes that were asked for.
+        weighted: Weight votes by the model's confidence in its tokens.
     """
     return _first_error("lenient", votes, weighted)
 
 
 @scorer(name="subset", metrics=[])
 def subset_column() -> Scorer:
-    """The sample's subset, as a column of the viewer. It scores nothing."""
+    """Show the sample's subset as a column of the viewer. It scores nothing."""
 
     async def score(state: TaskState, target: Target) -> Score:
         return Score(value=str(state.metadata.get("subset") or ""))
@@ -78,53 +74,47 @@ def subset_column() -> Scorer:
 
 def _first_error(reading: Reading, asked: int, weighted: bool) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
-        votes = _votes(state.output, reading, weighted)
-        steps: list[str] = state.metadata["steps"]
-        scored = score_votes(votes, int(target.text), len(steps), asked)
-        # Quoted once a sample: the lenient score stands beside the strict one.
-        if reading == "strict" and 0 <= int(target.text) < len(steps):
-            scored.explanation = f"{scored.explanation}\n\n{_fenced(steps[int(target.text)])}"
-        _keep_rewards(scored, state.output.metadata or {})
+        label, steps = int(target.text), state.metadata_as(SolutionMetadata).steps
+        left = critic_verdict(state.store, state.output)
+        votes = _votes(state, left, reading, weighted)
+        scored = score_votes(votes, label, len(steps), asked)
+        # The strict score alone quotes the step: both scores stand side by side in the viewer.
+        if reading == "strict" and 0 <= label < len(steps):
+            scored.explanation = f"{scored.explanation}\n\n{_fenced(steps[label])}"
+        if left is not None:
+            _add_rewards(scored, left)
         return scored
 
     return score
 
 
-def _keep_rewards(score: Score, metadata: dict[str, Any]) -> None:
-    """Let a score say what rewards its verdict is made of, and why some are missing."""
-    if REWARDS in metadata:
-        score.metadata = {**(score.metadata or {}), REWARDS: metadata[REWARDS]}
-    if why := metadata.get(MISSING):
-        score.explanation = f"{score.explanation} Rewards are missing: {code(str(why))}."
+def _votes(
+    state: TaskState, left: CriticVerdict | None, reading: Reading, weighted: bool
+) -> list[Vote]:
+    """Return the verdict that the critic left as a value, else read the text of each choice."""
+    if left is not None and left.unread is not None:
+        return [Vote(Unread(left.unread), None)]
+    if left is not None and left.verdict is not None:
+        return [Vote(left.verdict, str(left.verdict))]
+    return [read_vote(choice, reading, weighted) for choice in state.output.choices]
 
 
-def _votes(output: ModelOutput, reading: Reading, weighted: bool) -> list[Vote]:
-    if unread := (output.metadata or {}).get(_UNREAD):
-        return [Vote(Unread(unread), None)]
-    return [read_vote(choice, reading, weighted) for choice in output.choices]
-
-
-def unread_output(model: str, unread: Unread, text: str) -> ModelOutput:
-    """What a critic leaves when it comes to no verdict, and knows why.
-
-    Args:
-        model: The critic's model.
-        unread: Why.
-        text: The same for people to read.
-    """
-    output = ModelOutput.from_content(model, text)
-    output.metadata = {_UNREAD: unread.value}
-    return output
+def _add_rewards(score: Score, left: CriticVerdict) -> None:
+    """Add the rewards that a verdict is based on to its score, and why some are missing."""
+    if left.rewards is not None:
+        score.metadata = {**(score.metadata or {}), "rewards": left.rewards}
+    if left.missing:
+        score.explanation = f"{score.explanation} Rewards are missing: {code(left.missing)}."
 
 
 def score_votes(votes: Sequence[Vote], label: Verdict, steps: int, asked: int = 1) -> Score:
-    """The score of some votes against a label.
+    """Score votes against a label.
 
     Args:
-        votes: The votes, in order; a single reply is one vote.
+        votes: The votes, in order. A single reply is one vote.
         label: The index of the first wrong step, or NO_ERROR.
-        steps: How many steps the solution has.
-        asked: How many votes were asked for; adaptive voting draws fewer.
+        steps: The number of steps of the solution.
+        asked: The number of votes that were asked for. Adaptive voting draws fewer.
     """
     result = tally(votes)
     verdict = result.verdict
@@ -138,7 +128,7 @@ def score_votes(votes: Sequence[Vote], label: Verdict, steps: int, asked: int = 
         metadata["voting"] = record = voting_record(votes, result, label, asked)
         explanation += f" Votes: {' '.join(code(ballot) for ballot in record['votes'])}."
     elif votes[0].ballot not in (None, str(verdict)):
-        # The strict vote over epochs counts what stands in the box.
+        # A strict vote over epochs counts the text of the box.
         metadata["ballot"] = shortened(votes[0].ballot)
     return Score(
         value=CORRECT if verdict == label else INCORRECT,
@@ -154,10 +144,8 @@ def _predicted(verdict: Verdict | Unread, steps: int) -> str:
         return f"No verdict: {UNREAD_TEXT[verdict]}"
     if verdict == NO_ERROR:
         return "Predicted no error"
-    exists = 0 <= verdict < steps
-    return (
-        f"Predicted step {verdict}" if exists else f"Predicted step {verdict}, which is not there"
-    )
+    beyond = "" if 0 <= verdict < steps else ", which does not exist"
+    return f"Predicted step {verdict}{beyond}"
 
 
 def _labelled(verdict: Verdict | Unread, label: Verdict, steps: int) -> str:
@@ -172,12 +160,12 @@ def _labelled(verdict: Verdict | Unread, label: Verdict, steps: int) -> str:
 
 
 def code(text: str) -> str:
-    """A model's words in a line of Markdown, as they are."""
+    """Return text as code in one line of Markdown."""
     return f"`{' '.join(text.replace('`', chr(39)).split()) or ' '}`"
 
 
 def _fenced(text: str) -> str:
-    """Text as it is, in a fence longer than any run of backticks in it."""
+    """Return text in a fence that is longer than any run of backticks in it."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text}\n{fence}"

@@ -1,12 +1,13 @@
-"""Confidence intervals.
+"""Estimates with confidence intervals.
 
-Wilson's for a share, Newcombe's for the difference of two shares of the same samples, and a seeded
-bootstrap over samples for F1.
+Wilson's interval for a share, Newcombe's for the difference of two shares of the same samples, and
+a seeded bootstrap over samples for F1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan, nan, sqrt
+from statistics import stdev
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -14,75 +15,86 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Draws: TypeAlias = "NDArray[np.float64]"
-"""A figure's values in resamples. NumPy is imported where it is used: every start of Inspect
-imports this module, and few of them score anything."""
+"""The values of a metric in all resamples. Functions import NumPy when they use it: every start of
+Inspect imports this module, and few starts score anything."""
 
 LEVEL = 0.95
 RESAMPLES = 2000
 SEED = 42
 
 _Z = 1.959963984540054
-"""The standard normal's 97.5% point, for LEVEL."""
+"""The 97.5% point of the standard normal distribution, for LEVEL."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with its interval; nan where it is undefined."""
+    """The value of a metric with its interval; nan if it is undefined."""
 
     value: float
     lower: float
     upper: float
     stderr: float = nan
 
+    def interval(self, name: str) -> Iterator[tuple[str, float]]:
+        """Yield both ends of the interval as metrics of their own."""
+        yield f"{name}_lower", self.lower
+        yield f"{name}_upper", self.upper
+
+
+UNDEFINED = Estimate(nan, nan, nan)
+
 
 def harmonic_mean(a: float, b: float) -> float:
-    """F1 of two accuracies: 0 where both are 0, nan where one is undefined."""
+    """Return the F1 of two accuracies: 0 if both are 0, nan if one is undefined."""
     return 0.0 if a + b == 0 else 2 * a * b / (a + b)
 
 
 def share(hits: Sequence[float]) -> Estimate:
-    """The mean of values in [0, 1], with Wilson's score interval."""
-    return wilson(sum(hits) / len(hits), len(hits)) if hits else Estimate(nan, nan, nan)
+    """Return the mean of values in [0, 1], with Wilson's score interval."""
+    return wilson(sum(hits) / len(hits), len(hits)) if hits else UNDEFINED
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Return the standard error of the mean, like Inspect's metric of this name."""
+    return stdev(values) / sqrt(len(values)) if len(values) > 1 else nan
 
 
 def wilson(p: float, n: int) -> Estimate:
-    """A share of so many samples, with Wilson's score interval."""
+    """Return the share p of n samples, with Wilson's score interval."""
     centre = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z / (1 + _Z**2 / n) * sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2))
-    # Clipped, since rounding can leave the ends a hair outside the estimate at 0 and 1.
+    # Rounding can push the ends slightly outside of the estimate at 0 and 1, so clip them.
     return Estimate(p, max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half)))
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """How much larger the first of two shares of the same samples is, with a paired interval.
+    """Return the first share minus the second share of the same samples, with a paired interval.
 
-    Newcombe's hybrid score interval (Statistics in Medicine 17, 1998, 2635-2650, method 10): the
-    Wilson intervals of the two shares, brought together by how far hits of the one go with hits of
-    the other. That correlation is corrected for continuity as there. Values between 0 and 1, the
-    means over epochs, are treated alike.
+    Newcombe's hybrid score interval (Statistics in Medicine 17, 1998, 2635-2650, method 10). It
+    combines the Wilson intervals of both shares by the correlation of their hits, with Newcombe's
+    correction for continuity. Values between 0 and 1 (means over epochs) are treated alike.
 
     Args:
-        first: One value in [0, 1] a sample.
+        first: One value in [0, 1] for each sample.
         second: The other value of the same samples, in the same order.
     """
-    n = len(first)
-    if n == 0:
-        return Estimate(nan, nan, nan)
+    if not first:
+        return UNDEFINED
     a, b = share(first), share(second)
     difference = a.value - b.value
-    together = _correlation(first, second)
-    below = _distance(a.value - a.lower, b.upper - b.value, together)
-    above = _distance(a.upper - a.value, b.value - b.lower, together)
+    correlation = _correlation(first, second)
+    below = _distance(a.value - a.lower, b.upper - b.value, correlation)
+    above = _distance(a.upper - a.value, b.value - b.lower, correlation)
     return Estimate(difference, max(-1.0, difference - below), min(1.0, difference + above))
 
 
-def _distance(one: float, other: float, together: float) -> float:
-    # Clipped, since rounding can leave a hair less than nothing.
-    return sqrt(max(0.0, one**2 - 2 * together * one * other + other**2))
+def _distance(one: float, other: float, correlation: float) -> float:
+    # Rounding can make the sum slightly negative, so clip it.
+    return sqrt(max(0.0, one**2 - 2 * correlation * one * other + other**2))
 
 
 def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Of a table of hits a, b, c, d: (ad - bc) over the root of its margins, corrected."""
+    """Return (ad - bc) over the root of the margins of a table of hits a, b, c, d, corrected."""
     n = len(first)
     hits, others = sum(first), sum(second)
     margins = hits * (n - hits) * others * (n - others)
@@ -95,39 +107,58 @@ def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def f1_draws(errors: Sequence[float], corrects: Sequence[float]) -> Draws:
-    """F1 of RESAMPLES resamples of the samples, drawn with replacement.
+    """Return the F1 of RESAMPLES resamples of the samples, drawn with replacement.
 
-    Resampling n samples is a multinomial draw over their distinct (set, hit) pairs, of which there
-    are few: the same distribution, some hundred times faster. The accuracies of a resample that
-    misses one of the two sets, and so its F1, are nan.
+    Resampling n samples is a multinomial draw over their distinct (set, hit) pairs. There are few
+    pairs, so this gives the same distribution some hundred times faster. F1 is nan for a resample
+    that has no sample of one of the two sets.
 
     Args:
         errors: The hit, between 0 and 1, of each sample with an error.
-        corrects: The same for samples without an error.
+        corrects: The hit of each sample without an error.
     """
     import numpy as np
 
     cells = sorted({(0, hit) for hit in errors} | {(1, hit) for hit in corrects})
-    n = len(errors) + len(corrects)
-    if n == 0:
+    if not cells:
         return np.full(RESAMPLES, nan)
     counts = [[errors, corrects][which].count(hit) for which, hit in cells]
-    generator = np.random.default_rng(SEED)
-    drawn = generator.multinomial(n, np.array(counts) / n, size=RESAMPLES).astype(np.float64)
+    drawn = multinomial_draws(counts)
     accuracies = []
     for wanted in (0, 1):
         of_set = np.array([which == wanted for which, _ in cells], dtype=np.float64)
         hits = np.array([hit for _, hit in cells])
         with np.errstate(invalid="ignore"):
             accuracies.append((drawn @ (of_set * hits)) / (drawn @ of_set))
-    total = accuracies[0] + accuracies[1]
+    return f1_of_draws(*accuracies)
+
+
+def multinomial_draws(counts: "Sequence[int] | NDArray[np.int64]") -> Draws:
+    """Return how often each distinct kind of sample stands in each of RESAMPLES resamples.
+
+    Args:
+        counts: The number of samples of each kind.
+    """
+    import numpy as np
+
+    total = int(sum(counts))
+    generator = np.random.default_rng(SEED)
+    drawn = generator.multinomial(total, np.array(counts) / total, size=RESAMPLES)
+    return drawn.astype(np.float64)
+
+
+def f1_of_draws(first: Draws, second: Draws) -> Draws:
+    """Return the harmonic mean of two accuracies, or of precision and recall, of each resample."""
+    import numpy as np
+
+    total = first + second
     f1: Draws = np.where(np.isnan(total), nan, 0.0)
-    np.divide(2 * accuracies[0] * accuracies[1], total, out=f1, where=total > 0)
+    np.divide(2 * first * second, total, out=f1, where=total > 0)
     return f1
 
 
 def from_draws(value: float, draws: Draws) -> Estimate:
-    """An estimate with the percentile interval and the standard deviation of its draws."""
+    """Return an estimate with the percentile interval and the standard deviation of its draws."""
     import numpy as np
 
     known = draws[~np.isnan(draws)]

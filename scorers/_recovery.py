@@ -1,38 +1,46 @@
 """The recovery scorers: strict and lenient, of the same three answers."""
 
+import re
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from misstep.registry import AnswerKind, find_continuation
-from misstep.scorers._final_answers import is_right
+from misstep.registry import AnswerKind, MisstepError, find_continuation
+from misstep.samples import (
+    VARIATIONS,
+    RecoveryMetadata,
+    Variation,
+    VariationRecord,
+    variation_records,
+)
 from misstep.scorers._first_error import REASONS, UNREAD_TEXT, code
 from misstep.scorers._recovery_metrics import recovery_metrics
-from misstep.scorers._variations import VariationRecord, kept_variations
-from misstep.scorers._voting_record import shortened
+from misstep.scorers._votes import shortened
 from misstep.verdicts import Reading
 
 _LONGEST = 200
-"""Characters of an answer that a score keeps; the reply itself is in the sample's store."""
+"""Characters of an answer that a score keeps. The sample's store has the full answer."""
 
 
 @scorer(metrics=[recovery_metrics()])
 def recovery(prompts: str = "error_recovery") -> Scorer:
-    """Right or wrong in each variation: the final answer against the target as given.
+    """Score each variation strictly: the final answer equals the target.
 
     Args:
-        prompts: Where the sample's task is found: a name in `registry/continuations.yaml`.
+        prompts: The prompts of the sample's task: a name in `registry/continuations.yaml`.
     """
     return _recovery("strict", prompts)
 
 
 @scorer(metrics=[recovery_metrics()])
 def recovery_lenient(prompts: str = "error_recovery") -> Scorer:
-    """Right or wrong in each variation, the final answer read as it was meant.
+    """Score each variation leniently: the final answer means the target.
 
     Args:
-        prompts: Where the sample's task is found: a name in `registry/continuations.yaml`.
+        prompts: The prompts of the sample's task: a name in `registry/continuations.yaml`.
     """
     return _recovery("lenient", prompts)
 
@@ -41,21 +49,27 @@ def _recovery(reading: Reading, prompts: str) -> Scorer:
     known = find_continuation(prompts)
 
     async def score(state: TaskState, target: Target) -> Score:
-        kind = known.task(state.metadata["task"]).answer
-        return score_variations(kept_variations(state.store), target.text, kind, reading)
+        kind = known.task(state.metadata_as(RecoveryMetadata).task).answer
+        records = variation_records(state.store)
+        if missing := [name for name in VARIATIONS if name not in records]:
+            raise MisstepError(
+                f"The sample has no answer to the variation {missing[0]}: `recovery` scores what "
+                "the solver `continuation` leaves."
+            )
+        return score_variations(records, target.text, kind, reading)
 
     return score
 
 
 def score_variations(
-    records: dict[Any, VariationRecord], target: str, kind: AnswerKind, reading: Reading
+    records: Mapping[Variation, VariationRecord], target: str, kind: AnswerKind, reading: Reading
 ) -> Score:
-    """The score of a sample's variations; a reply that is empty, refused or cut is wrong.
+    """Score the variations of a sample. An empty, refused or truncated reply is wrong.
 
     Args:
-        records: How each variation went.
+        records: The replies to each variation.
         target: The right answer.
-        kind: What answers look like.
+        kind: The kind of answers that the task has.
         reading: Strict or lenient.
     """
     value: dict[str, str | int | float | bool | None] = {}
@@ -74,7 +88,7 @@ def score_variations(
     return Score(
         value=value,
         answer=" · ".join(f"{name} {shortened(r.answer.strip())}" for name, r in records.items()),
-        explanation=_explained(value, metadata, target),
+        explanation=_explanation(value, metadata, target),
         reason=REASONS[unread] if unread else None,
         metadata=metadata,
     )
@@ -84,12 +98,12 @@ _TURNS = {
     "plain": "after the user's message",
     "continued": "continued the given text",
     "new_turn": "a new turn after the given text",
-    "asked": "asked to go on",
+    "asked": "after a request to go on",
 }
 
 
-def _explained(value: dict[str, Any], metadata: dict[str, Any], target: str) -> str:
-    """A table of the three answers, for the viewer."""
+def _explanation(value: dict[str, Any], metadata: dict[str, Any], target: str) -> str:
+    """Return a table of the three answers, for the viewer."""
     lines = [
         f"Target: {code(target)}",
         "",
@@ -97,12 +111,60 @@ def _explained(value: dict[str, Any], metadata: dict[str, Any], target: str) -> 
         "| --- | --- | --- | --- |",
     ]
     for name, entry in metadata.items():
-        worth = "right" if value[name] else "wrong"
+        result = "right" if value[name] else "wrong"
         if entry["unread"]:
-            worth = f"wrong: {UNREAD_TEXT[entry['unread']]}"
-        lines.append(f"| {name} | {_cell(entry['answer'])} | {worth} | {_TURNS[entry['turn']]} |")
+            result = f"wrong: {UNREAD_TEXT[entry['unread']]}"
+        answer = code(shortened(entry["answer"])).replace("|", "\\|")
+        lines.append(f"| {name} | {answer} | {result} | {_TURNS[entry['turn']]} |")
     return "\n".join(lines)
 
 
-def _cell(text: str) -> str:
-    return code(shortened(text)).replace("|", "\\|")
+_QUOTES = "\"'`´“”‘’„‚«»"
+_PREFIX = re.compile(r"answer ?:", re.IGNORECASE)
+_LETTER = re.compile(r"\(([A-Za-z])\)")
+_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3}){1,30}|\d{1,100})(?:\.\d{1,100})?|[-+]?\.\d{1,100}")
+_MINUS = str.maketrans({"\u2212": "-", "\u2013": "-"})
+
+
+def is_right(reply: str, target: str, kind: AnswerKind, reading: Reading) -> bool:
+    """Return whether a reply gives the target.
+
+    Args:
+        reply: The model's final answer.
+        target: The right answer.
+        kind: The kind of answers that the task has.
+        reading: Strict compares the texts as they are. Lenient ignores spaces, quotes, a leading
+            "Answer:" and a final period. It compares words in lower case, numbers as numbers,
+            brackets without spaces, and options by their one letter in parentheses.
+    """
+    if reading == "strict":
+        return reply == target
+    return _meant(reply, kind) == _meant(target, kind)
+
+
+def _meant(text: str, kind: AnswerKind) -> object:
+    plain = _plain(text)
+    match kind:
+        case "number":
+            number = plain.translate(_MINUS)
+            found = _NUMBER.fullmatch(number)
+            return Decimal(number.replace(",", "")) if found else plain.lower()
+        case "letter":
+            letters = {letter.upper() for letter in _LETTER.findall(plain)}
+            return letters.pop() if len(letters) == 1 else plain.lower()
+        case "brackets":
+            return plain.replace(" ", "")
+        case "words":
+            return plain.lower()
+
+
+def _plain(text: str) -> str:
+    """Return an answer without quotes, prefix and period, with single spaces."""
+    plain = _unquoted(" ".join(text.split()))
+    if prefix := _PREFIX.match(plain):
+        plain = _unquoted(plain[prefix.end() :])
+    return _unquoted(plain.removesuffix("."))
+
+
+def _unquoted(text: str) -> str:
+    return text.strip(_QUOTES + " ")

@@ -1,157 +1,161 @@
 """The metrics of error recovery, from samples that are right or wrong in three variations.
 
-Inspect calls metrics while a run goes on, with few samples or none: every figure here is defined
-for any input, and is nan where its set is empty. All epochs of a sample are seen together: a value
-of a sample is the mean over its epochs.
+Inspect computes metrics during a run, with few samples or none. Every metric here is defined for
+any input. It is nan if its set of samples is empty. The value of a sample is the mean over its
+epochs.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import nan, sqrt
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any, cast
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
-from misstep.registry import third_of
-from misstep.scorers._intervals import Estimate, paired_difference, share, wilson
-from misstep.scorers._metrics import interval
-from misstep.scorers._variations import VARIATIONS, Variation
+from misstep.samples import VARIATIONS, MistakeMetadata, Variation, third_of
+from misstep.scorers._intervals import (
+    UNDEFINED,
+    Estimate,
+    paired_difference,
+    share,
+    standard_error,
+    wilson,
+)
 from misstep.verdicts import Unread
 
 LENGTHS = ((6, "1-6"), (12, "7-12"), (24, "13-24"))
-"""Up to how many steps a solution counts as one of a range; longer ones are of the last."""
+"""The largest number of steps of each range, and its name."""
 ORDER = {
     "task": (),
     "position": ("early", "middle", "late"),
     "steps": (*(name for _, name in LENGTHS), "25-up"),
 }
-"""By what the samples are parted, and in which order; tasks come as they are met."""
+"""The ways to group samples, and the order of the groups. Tasks come in the order of samples."""
 GIVEN: tuple[Variation, ...] = ("CR", "IR")
-"""The variations that give the model reasoning to carry on."""
+"""The variations that give the model reasoning to continue."""
 
 
 @dataclass(frozen=True)
-class Scored:
-    """What the metrics need to know of a sample in one epoch."""
+class RecoveryEpoch:
+    """What the metrics need of one epoch of a sample."""
 
     right: dict[str, float]
-    """By variation."""
+    """Whether each variation is right."""
     records: list[dict[str, Any]]
-    """What the score tells of each variation."""
+    """The score's metadata on each variation."""
 
 
 @dataclass(frozen=True)
-class RecoveryOutcome:
+class RecoverySample:
     """A sample with all its epochs."""
 
-    epochs: list[Scored]
-    parts: dict[str, str]
-    """Its task, the third in which its mistake stands, and how many steps there are."""
+    epochs: list[RecoveryEpoch]
+    groups: dict[str, str]
+    """The sample's task, the third that its mistake is in, and its range of steps."""
 
     def right(self, variation: Variation) -> float:
-        """The share of epochs in which the variation was right."""
+        """Return the share of epochs in which a variation is right."""
         return mean(epoch.right[variation] for epoch in self.epochs)
 
 
 @metric(name="recovery_metrics", scores="unreduced")
 def recovery_metrics() -> Metric:
-    """Rates, paired differences and the recovery rate with intervals, by task, place and length."""
+    """Rates, differences and the recovery rate with intervals, also by task, place and length."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_figures(recovery_outcomes(scores)))
+        return dict(_metrics(recovery_samples(scores)))
 
     return compute
 
 
-def recovery_outcomes(scores: Iterable[SampleScore]) -> list[RecoveryOutcome]:
-    """The samples that some scores are of."""
+def recovery_samples(scores: Iterable[SampleScore]) -> list[RecoverySample]:
+    """Return the samples that scores belong to, each with all its epochs."""
     by_sample: dict[str, list[SampleScore]] = {}
     for score in scores:
         by_sample.setdefault(str(score.sample_id), []).append(score)
-    return [_outcome(epochs) for epochs in by_sample.values()]
+    return [_sample(epochs) for epochs in by_sample.values()]
 
 
-def _outcome(epochs: Sequence[SampleScore]) -> RecoveryOutcome:
-    metadata = epochs[0].sample_metadata or {}
-    steps = int(metadata["n_steps"])
-    return RecoveryOutcome(
-        epochs=[_scored(epoch) for epoch in epochs],
-        parts={
-            "task": str(metadata["task"]),
-            "position": third_of(int(metadata["mistake_index"]), steps),
+def _sample(epochs: Sequence[SampleScore]) -> RecoverySample:
+    about = MistakeMetadata.model_validate(epochs[0].sample_metadata or {})
+    steps = about.n_steps
+    return RecoverySample(
+        epochs=[_epoch(epoch) for epoch in epochs],
+        groups={
+            "task": about.task,
+            "position": third_of(about.mistake_index, steps),
             "steps": next((name for most, name in LENGTHS if steps <= most), ORDER["steps"][-1]),
         },
     )
 
 
-def _scored(scored: SampleScore) -> Scored:
+def _epoch(scored: SampleScore) -> RecoveryEpoch:
     values, metadata = scored.score.as_dict(), scored.score.metadata or {}
-    return Scored(
+    return RecoveryEpoch(
         right={name: float(cast(float, values[name])) for name in VARIATIONS},
         records=[metadata.get(name) or {} for name in VARIATIONS],
     )
 
 
-def _figures(outcomes: list[RecoveryOutcome]) -> Iterator[tuple[str, float]]:
-    """First what people look at, then the intervals, then the parts."""
-    estimates = {**_rates(outcomes), **_comparisons(outcomes)}
+def _metrics(samples: list[RecoverySample]) -> Iterator[tuple[str, float]]:
+    """Yield the main metrics first, then the intervals, then the groups."""
+    estimates = {**_rates(samples), **_comparisons(samples)}
     for name, estimate in estimates.items():
         yield name, estimate.value
-    yield from _replies([epoch for outcome in outcomes for epoch in outcome.epochs])
-    yield "total_count", len(outcomes)
+    yield from _replies([epoch for sample in samples for epoch in sample.epochs])
+    yield "total_count", len(samples)
     for name, estimate in estimates.items():
-        yield from interval(name, estimate)
+        yield from estimate.interval(name)
     # Inspect's dataframes and viewer take a metric of this name as the headline's error bar.
-    yield "stderr", _stderr([outcome.right("IR") for outcome in outcomes])
+    yield "stderr", standard_error([sample.right("IR") for sample in samples])
     for kind in ORDER:
-        for part, rates in rates_by(outcomes, kind).items():
+        for group, rates in rates_by(samples, kind).items():
             for name, estimate in rates.items():
-                yield f"{kind}_{part.replace('_', '-')}_{name}", estimate.value
+                yield f"{kind}_{group.replace('_', '-')}_{name}", estimate.value
 
 
-def rates_by(outcomes: Sequence[RecoveryOutcome], kind: str) -> dict[str, dict[str, Estimate]]:
-    """The three rates of each part of the samples.
+def rates_by(samples: Sequence[RecoverySample], kind: str) -> dict[str, dict[str, Estimate]]:
+    """Return the three rates of each group of samples.
 
     Args:
-        outcomes: The samples.
-        kind: By what they are parted: one of ORDER.
+        samples: The samples.
+        kind: How to group them: one of ORDER.
     """
-    parts: dict[str, list[RecoveryOutcome]] = {name: [] for name in ORDER[kind]}
-    for outcome in outcomes:
-        parts.setdefault(outcome.parts[kind], []).append(outcome)
-    return {name: _rates(members) for name, members in parts.items() if members}
+    groups: dict[str, list[RecoverySample]] = {name: [] for name in ORDER[kind]}
+    for sample in samples:
+        groups.setdefault(sample.groups[kind], []).append(sample)
+    return {name: _rates(members) for name, members in groups.items() if members}
 
 
-def _rates(outcomes: Sequence[RecoveryOutcome]) -> dict[str, Estimate]:
+def _rates(samples: Sequence[RecoverySample]) -> dict[str, Estimate]:
     return {
-        f"{name}_correct_rate": share([outcome.right(name) for outcome in outcomes])
+        f"{name}_correct_rate": share([sample.right(name) for sample in samples])
         for name in VARIATIONS
     }
 
 
-def _comparisons(outcomes: Sequence[RecoveryOutcome]) -> dict[str, Estimate]:
-    nr, cr, ir = ([outcome.right(name) for outcome in outcomes] for name in VARIATIONS)
+def _comparisons(samples: Sequence[RecoverySample]) -> dict[str, Estimate]:
+    nr, cr, ir = ([sample.right(name) for sample in samples] for name in VARIATIONS)
     return {
         "CR_minus_NR": paired_difference(cr, nr),
         "CR_minus_IR": paired_difference(cr, ir),
-        "recovery_rate": _recovery_rate(outcomes),
+        "recovery_rate": _recovery_rate(samples),
     }
 
 
-def _recovery_rate(outcomes: Sequence[RecoveryOutcome]) -> Estimate:
-    """How often IR is right where CR is.
+def _recovery_rate(samples: Sequence[RecoverySample]) -> Estimate:
+    """Return how often IR is right among the epochs in which CR is right.
 
-    The interval is Wilson's for as many samples as CR ever got right: epochs of one sample are no
-    samples of their own.
+    The interval is Wilson's for the number of samples that CR got right in any epoch, because
+    epochs of one sample are not independent.
     """
-    known = [[e for e in outcome.epochs if e.right["CR"] == 1] for outcome in outcomes]
+    known = [[e for e in sample.epochs if e.right["CR"] == 1] for sample in samples]
     pairs = [epoch.right["IR"] for epochs in known for epoch in epochs]
-    return wilson(mean(pairs), sum(map(bool, known))) if pairs else Estimate(nan, nan, nan)
+    return wilson(mean(pairs), sum(map(bool, known))) if pairs else UNDEFINED
 
 
-def _replies(epochs: Sequence[Scored]) -> Iterator[tuple[str, float]]:
-    """The shares of final replies that cannot be right, of cut reasoning, of continuation."""
+def _replies(epochs: Sequence[RecoveryEpoch]) -> Iterator[tuple[str, float]]:
+    """Yield the shares of unread final replies, of truncated reasoning, and of continued text."""
     records = [record for epoch in epochs for record in epoch.records]
     for unread in (Unread.EMPTY, Unread.REFUSED, Unread.TRUNCATED):
         yield unread.value, share([float(r.get("unread") == unread) for r in records]).value
@@ -160,7 +164,3 @@ def _replies(epochs: Sequence[Scored]) -> Iterator[tuple[str, float]]:
     given = [epoch.records[VARIATIONS.index(name)] for epoch in epochs for name in GIVEN]
     yield "continued", share([float(r.get("turn") == "continued") for r in given]).value
     yield "total_tokens", sum(record.get("tokens", 0) for record in records)
-
-
-def _stderr(values: Sequence[float]) -> float:
-    return stdev(values) / sqrt(len(values)) if len(values) > 1 else nan

@@ -1,7 +1,7 @@
-"""Reading which sections a critic holds to be wrong, or why that cannot be read.
+"""Read which sections a critic flags as wrong, or why the reply cannot be read.
 
-Two readings of the same text. *Published* is DeltaBench's script to the letter, with what it gets
-wrong. *Strict* reads the words that were asked for, and nothing else, as they were meant.
+There are two readings of the same text. *Published* follows DeltaBench's script to the letter, with
+its mistakes. *Strict* reads only the words that the prompt asks for, as they were meant.
 """
 
 import re
@@ -16,21 +16,21 @@ SectionsReading: TypeAlias = Literal["strict", "published"]
 
 _MARKER = "Error Section Number:"
 _BEYOND = 10**18
-"""What stands for a number of too many digits: beyond every section."""
+"""Replaces a number of too many digits. No solution has so many sections."""
 
 
 @dataclass(frozen=True)
 class Flagged:
-    """The sections that a reply names as wrong, from 1."""
+    """The sections that a reply flags as wrong, numbered from 1."""
 
     sections: tuple[int, ...]
-    """Distinct, in the order of the reply; none where it says that there is no error."""
+    """Distinct numbers in the order of the reply; empty if it says that there is no error."""
     empty_markers: int = 0
-    """How many markers had no number after them."""
+    """The number of markers without a number after them."""
 
 
 class SectionError(BaseModel):
-    """A section that has an error."""
+    """A section that has an error, in a structured reply."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -39,7 +39,7 @@ class SectionError(BaseModel):
 
 
 class StructuredReply(BaseModel):
-    """The reply that a JSON schema asks for."""
+    """The JSON object that the prompt asks for."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -48,18 +48,18 @@ class StructuredReply(BaseModel):
 
 
 def read_sections(text: str, reading: SectionsReading) -> Flagged | Unread:
-    """The sections that a reply in words names.
+    """Return the sections that a reply in words flags.
 
     Args:
-        text: What the critic wrote.
-        reading: Strict or published. The published one never fails on a text: whatever has no
-            "yes" where the conclusion stands means that there is no error.
+        text: The critic's reply.
+        reading: Strict or published. The published reading never fails: a text without "yes" in
+            its conclusion means that there is no error.
     """
     return _published(text) if reading == "published" else _strict(text)
 
 
 def read_structured(text: str) -> Flagged | Unread:
-    """The sections that a reply in JSON names; a fence around the object is looked through."""
+    """Return the sections that a reply in JSON flags. The object may stand in a code fence."""
     fenced = re.fullmatch(r"\s*```(?:json)?\s*(.*?)\s*```\s*", text, re.DOTALL)
     try:
         reply = StructuredReply.model_validate_json(fenced[1] if fenced else text)
@@ -79,7 +79,7 @@ def _published(text: str) -> Flagged:
     return Flagged(_distinct([_number(match[0]) if match else -1 for match in found]))
 
 
-# Bold type around the words is looked through, as models like to write it.
+# Models like to write the words in bold type.
 _STRICT_MARKER = re.compile(r"error section numbers?[*_` ]{0,4}:", re.IGNORECASE)
 _CONCLUSION = re.compile(r"conclusion[*_` ]{0,4}:", re.IGNORECASE)
 _YES_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
@@ -92,14 +92,14 @@ _NEXT = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_RANGE = 1000
-"""Sections; who flags more in one range has not counted them."""
+"""Sections. A longer range is taken as its two ends."""
 
 
 def _strict(text: str) -> Flagged | Unread:
     markers = list(_STRICT_MARKER.finditer(text))
     conclusion = _conclusion(text[: markers[0].start()] if markers else text)
     if conclusion is None:
-        # Who names sections without a conclusion has come to one.
+        # A reply that names sections without a conclusion still reports an error.
         conclusion = "yes" if markers else "unclear"
     if conclusion == "unclear":
         return Unread.NO_CONCLUSION
@@ -111,7 +111,7 @@ def _strict(text: str) -> Flagged | Unread:
 
 
 def _conclusion(head: str) -> Literal["yes", "no", "unclear"] | None:
-    """The first yes or no after the last "Conclusion:", or at the very start; None for neither."""
+    """Return the first yes or no after the last "Conclusion:", or at the start of the text."""
     conclusions = list(_CONCLUSION.finditer(head))
     word = _YES_NO.search(head, conclusions[-1].end()) if conclusions else _STARTS.match(head)
     if word is None:
@@ -120,7 +120,7 @@ def _conclusion(head: str) -> Literal["yes", "no", "unclear"] | None:
 
 
 def _numbers_at(text: str, place: int) -> list[int]:
-    """The numbers that stand directly at a place: one, a list or a range."""
+    """Return the numbers that stand directly at a place: one, a list or a range."""
     first = _FIRST.match(text, place)
     if first is None:
         return []

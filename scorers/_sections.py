@@ -8,7 +8,7 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from misstep.registry import GOLD_SECTIONS, PUBLISHED_GOLD_SECTIONS
+from misstep.samples import SectionsMetadata
 from misstep.scorers._first_error import REASONS, UNREAD_TEXT
 from misstep.scorers._intervals import harmonic_mean
 from misstep.scorers._section_metrics import LEFT_OUT, section_metrics
@@ -23,37 +23,37 @@ from misstep.verdicts import Unread
 
 @scorer(metrics=[section_metrics()])
 def error_sections(structured: bool = False) -> Scorer:
-    """Precision and recall of the flagged sections: every section of the solution counts.
+    """Score the flagged sections by precision and recall. Every section of the solution counts.
 
     Args:
-        structured: The replies are JSON objects.
+        structured: Read the replies as JSON objects.
     """
     return _error_sections("strict", structured)
 
 
 @scorer(metrics=[section_metrics()])
 def error_sections_published(structured: bool = False) -> Scorer:
-    """The same by DeltaBench's script to the letter: what is flagged after the last error is free.
+    """Score the flagged sections by DeltaBench's script: flags after the last error are ignored.
 
     Args:
-        structured: The replies are JSON objects.
+        structured: Read the replies as JSON objects.
     """
     return _error_sections("published", structured)
 
 
 @dataclass(frozen=True)
-class Count:
-    """Flagged sections against the erroneous ones."""
+class SectionCount:
+    """The number of flagged sections that are erroneous, not erroneous, or missed."""
 
     hits: int
     false_alarms: int
     missed: int
     right: bool = False
-    """Nothing is erroneous, and nothing was flagged."""
+    """No section is erroneous, and none is flagged."""
 
     @property
     def value(self) -> dict[str, float]:
-        """What Inspect keeps of a sample, and averages over its epochs."""
+        """The value of the score. Inspect averages it over epochs."""
         precision = 1.0 if self.right else _ratio(self.hits, self.hits + self.false_alarms)
         recall = 1.0 if self.right else _ratio(self.hits, self.hits + self.missed)
         return {
@@ -66,10 +66,10 @@ class Count:
         }
 
 
-def count_sections(flagged: Collection[int] | None, gold: Collection[int]) -> Count:
-    """Count flagged sections; None, which is no reply, misses all and is never right."""
+def count_sections(flagged: Collection[int] | None, gold: Collection[int]) -> SectionCount:
+    """Count flagged sections. None means that there is no reply: it misses all sections."""
     found, wanted = set(flagged or ()), set(gold)
-    return Count(
+    return SectionCount(
         len(found & wanted),
         len(found - wanted),
         len(wanted - found),
@@ -84,10 +84,11 @@ def _ratio(part: int, whole: int) -> float:
 def _error_sections(reading: SectionsReading, structured: bool) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         read = read_output(state.output, reading, structured)
-        gold: list[int] = state.metadata[GOLD_SECTIONS]
+        about = state.metadata_as(SectionsMetadata)
+        gold, published = about.gold_sections, about.gold_sections_published
         if reading == "strict":
-            return _strict_score(read, gold, len(state.metadata["steps"]))
-        scored = _published_score(read, state.metadata.get(PUBLISHED_GOLD_SECTIONS, gold))
+            return _strict_score(read, gold, len(about.steps))
+        scored = _published_score(read, gold if published is None else published)
         if _cut(state.output):
             scored.metadata = {**(scored.metadata or {}), "truncated": True}
         return scored
@@ -98,10 +99,10 @@ def _error_sections(reading: SectionsReading, structured: bool) -> Scorer:
 def read_output(
     output: ModelOutput, reading: SectionsReading, structured: bool
 ) -> Flagged | Unread:
-    """The sections that an output flags.
+    """Return the sections that an output flags.
 
-    The published script reads what came, cut off or not, and has no reply only where the call
-    failed; strictly a reply that was cut off is none.
+    The published script reads every reply, also one that reached the length limit. Read strictly,
+    such a reply is unread.
     """
     text = output.completion
     if output.stop_reason == "model_length":
@@ -134,7 +135,7 @@ def _strict_score(read: Flagged | Unread, gold: list[int], sections: int) -> Sco
 
 def _published_score(read: Flagged | Unread, gold: list[int]) -> Score:
     if isinstance(read, Unread):
-        # Structured replies are ours, not the script's: an unreadable one counts as 0.
+        # The published script knows no structured replies: an unreadable one counts as 0.
         flags = {} if read is Unread.NOT_STRUCTURED else {LEFT_OUT: "no reply"}
         return _score(count_sections(None, gold), None, gold, read, flags)
     if not gold:
@@ -145,7 +146,7 @@ def _published_score(read: Flagged | Unread, gold: list[int]) -> Score:
 
 
 def _score(
-    count: Count,
+    count: SectionCount,
     flagged: list[int] | None,
     gold: list[int],
     unread: Unread | None = None,
@@ -154,14 +155,14 @@ def _score(
     metadata: dict[str, Any] = dict(flags or {})
     if unread is not None:
         metadata["unread"] = unread.value
-    said = f"No reply: {UNREAD_TEXT[unread]}" if unread else f"Flagged {_listed(flagged or [])}"
+    reply = f"No reply: {UNREAD_TEXT[unread]}" if unread else f"Flagged {_listed(flagged or [])}"
     counts = f"{count.hits} hit, {count.false_alarms} false, {count.missed} missed"
     why = metadata.get(LEFT_OUT)
-    left_out = f" The published script has no figures for it: {why}." if why else ""
+    left_out = f" The published script leaves the sample out: {why}." if why else ""
     return Score(
         value=dict(count.value),
         answer=None if flagged is None else _listed(flagged),
-        explanation=f"{said}; erroneous: {_listed(gold)} ({counts}).{left_out}",
+        explanation=f"{reply}; erroneous: {_listed(gold)} ({counts}).{left_out}",
         reason=REASONS[unread] if unread else None,
         metadata=metadata,
     )

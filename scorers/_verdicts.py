@@ -1,7 +1,7 @@
-r"""Reading a verdict: the index in the last `\boxed{}`, or why there is none.
+r"""Read a verdict from text: the index in the last `\boxed{}`, or why there is none.
 
-Two readings of the same text. *Strict* is the published rule to the letter. *Lenient* is what the
-writer evidently meant. Both take time linear in the text, whatever it holds.
+There are two readings of the same text. *Strict* follows the published rule to the letter.
+*Lenient* takes what the writer evidently meant. Both take time linear in the length of the text.
 """
 
 import re
@@ -11,12 +11,12 @@ from misstep.verdicts import Reading, Unread, Verdict
 
 
 def read_verdict(text: str, reading: Reading) -> Verdict | Unread:
-    r"""The verdict in a text.
+    r"""Return the verdict in a text.
 
     Args:
-        text: What the critic wrote.
-        reading: Strict takes the last box, even an empty one, by Python's `int()`. Lenient takes
-            the last box that holds one index, looking through markup (`\text{3}`), tag names
+        text: The critic's reply.
+        reading: Strict applies Python's `int()` to the last box, even to an empty one. Lenient
+            takes the last box that holds one index. It ignores markup (`\text{3}`), tag names
             (`paragraph_3`) and remarks (`-1 (not found)`).
     """
     box = last_published_box(text)
@@ -36,7 +36,7 @@ def read_verdict(text: str, reading: Reading) -> Verdict | Unread:
 
 
 def index_in(box: str) -> Verdict | Unread:
-    """The index in a box by the published rule, which is Python's `int()`."""
+    """Return the index in a box by the published rule, which is Python's `int()`."""
     try:
         return int(box)
     except ValueError:

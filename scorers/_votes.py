@@ -1,70 +1,73 @@
-"""Counting votes: the verdict that most choices gave.
+"""Votes: reading choices, counting them, and what the log keeps of the count.
 
-One reply is a vote of one. The count is over verdicts, never over hit or miss.
+One reply is one vote. The count is over verdicts, never over right or wrong.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import exp
+from math import ceil, exp
+from typing import Any
 
 from inspect_ai.model import ChatCompletionChoice, ContentReasoning
+from inspect_ai.scorer import Score, ScoreReducer, score_reducer
 
 from misstep.boxes import last_published_box
 from misstep.registry import MisstepError
 from misstep.scorers._verdicts import index_in, read_verdict
 from misstep.verdicts import Reading, Unread, Verdict
 
+_LONGEST = 40
+"""Characters of a ballot that the log keeps. An index is shorter; the output has the full reply."""
+
 
 @dataclass(frozen=True)
 class Vote:
-    """What one choice says."""
+    """The verdict of one choice."""
 
     verdict: Verdict | Unread
     ballot: str | None
-    """What is counted. The strict rule counts the text of the box, readable or not; the lenient
-    one counts indices. A choice without a ballot is dropped from the count."""
+    """What is counted. The strict rule counts the text of the box, readable or not. The lenient
+    rule counts indices. A vote without a ballot is dropped from the count."""
     weight: float = 1.0
 
 
 @dataclass(frozen=True)
 class Tally:
-    """The outcome of a vote."""
+    """The result of a vote."""
 
     verdict: Verdict | Unread
     counts: dict[str, float]
     """The votes for each ballot, in the order in which they were first cast."""
-    votes: int
-    """All votes cast, with those that were dropped."""
 
     @property
     def margin(self) -> float:
-        """By how many votes the winner leads."""
+        """The number of votes by which the winner leads."""
         first, second = [*sorted(self.counts.values(), reverse=True), 0, 0][:2]
         return first - second
 
 
 def read_vote(choice: ChatCompletionChoice, reading: Reading, weighted: bool = False) -> Vote:
-    """Read one choice: its answer, and only where that has no box its reasoning.
+    """Read one choice: its answer first, then its reasoning if the answer has no box.
 
     Args:
         choice: The choice.
         reading: Strict or lenient.
-        weighted: Let the vote weigh as much as the model was sure of its words.
+        weighted: Weight the vote by the model's confidence in its tokens.
 
     Raises:
-        MisstepError: Weights are wanted, and the provider gave no logprobs.
+        MisstepError: `weighted` is true and the provider gave no logprobs.
     """
     vote = _read_choice(choice, reading)
     return replace(vote, weight=_confidence(choice)) if weighted else vote
 
 
 def _confidence(choice: ChatCompletionChoice) -> float:
-    """The geometric mean of the probabilities of a reply's tokens."""
+    """Return the geometric mean of the probabilities of a reply's tokens."""
     tokens = choice.logprobs.content if choice.logprobs else []
     if not tokens:
         raise MisstepError(
             "Votes cannot be weighted: the model returned no logprobs. "
-            "Leave out weighted=true, or take a provider that gives logprobs."
+            "Leave out weighted=true, or use a provider that returns logprobs."
         )
     return exp(sum(token.logprob for token in tokens) / len(tokens))
 
@@ -92,7 +95,7 @@ def _read_text(text: str, reading: Reading) -> Vote:
 
 
 def reasoning_of(choice: ChatCompletionChoice) -> str:
-    """What a choice holds beside its answer."""
+    """Return the reasoning of a choice, without its answer."""
     content = choice.message.content
     if isinstance(content, str):
         return ""
@@ -100,7 +103,7 @@ def reasoning_of(choice: ChatCompletionChoice) -> str:
 
 
 def tally(votes: Sequence[Vote]) -> Tally:
-    """The plurality of some votes; of several leaders, the one that was first cast.
+    """Count votes by plurality. On a tie, the ballot that was cast first wins.
 
     Raises:
         ValueError: There is no vote to count.
@@ -116,4 +119,89 @@ def tally(votes: Sequence[Vote]) -> Tally:
         verdict = next(vote.verdict for vote in votes if vote.ballot == winner)
     else:
         verdict = votes[0].verdict
-    return Tally(verdict, counts, len(votes))
+    return Tally(verdict, counts)
+
+
+def votes_needed(votes: Sequence[Vote], remaining: int) -> int:
+    """Return the least number of further votes after which the result can be certain.
+
+    Args:
+        votes: The votes so far, in order.
+        remaining: The number of votes that are left.
+    """
+    counts = tally(votes).counts if votes else {}
+    if not counts or remaining == 0:
+        return ceil(remaining / 2)
+    order = list(counts)
+    leader = max(counts, key=counts.__getitem__)
+    # A new ballot starts from zero and loses a tie, because the leader was cast before it.
+    shortfall = remaining - counts[leader]
+    for other in order:
+        if other != leader:
+            wins_ties = order.index(other) < order.index(leader)
+            shortfall = max(shortfall, counts[other] + remaining - counts[leader] + wins_ties)
+    return min(remaining, max(0, ceil(shortfall / 2)))
+
+
+def voting_record(
+    votes: Sequence[Vote], result: Tally, label: Verdict, asked: int
+) -> dict[str, Any]:
+    """Return what the log keeps: all votes in order, the counts, and the hits at fewer votes."""
+    ballots = [
+        f"({vote.verdict})"
+        if isinstance(vote.verdict, Unread) and vote.ballot is None
+        else shortened(vote.ballot)
+        for vote in votes
+    ]
+    counts: dict[str, float] = {}
+    for ballot, count in result.counts.items():
+        counts[shortened(ballot)] = counts.get(shortened(ballot), 0) + count
+    winner = max(result.counts, key=result.counts.__getitem__, default=None)
+    return {
+        "asked": asked,
+        "votes": ballots,
+        "counts": counts,
+        "margin": result.margin,
+        "agreement": sum(vote.ballot == winner for vote in votes) / len(votes) if winner else 0.0,
+        "hits_at": {str(k): float(tally(votes[:k]).verdict == label) for k in fewer_votes(asked)},
+    }
+
+
+def fewer_votes(asked: int) -> Iterator[int]:
+    """Yield 1, 2, 4 and so on, below the number of votes asked for."""
+    k = 1
+    while k < asked:
+        yield k
+        k *= 2
+
+
+def shortened(text: str | None, longest: int = _LONGEST) -> str:
+    """Return a ballot or an answer, cut to a length for the log."""
+    text = text or ""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+@score_reducer(name="vote")
+def vote() -> ScoreReducer:
+    """Reduce epochs by a vote on the answer: for `--epochs 8 --epochs-reducer vote`.
+
+    On a tie, the answer that was given first wins. The built-in `mode` votes on right or wrong
+    instead: there, different wrong answers together outvote the right one.
+    """
+
+    def reduce(scores: list[Score]) -> Score:
+        ballots = [(score.metadata or {}).get("ballot", score.answer) for score in scores]
+        counts: dict[str, int] = {}
+        for ballot in ballots:
+            if ballot is not None:
+                counts[ballot] = counts.get(ballot, 0) + 1
+        if not counts:
+            return scores[0]
+        winner = max(counts, key=counts.__getitem__)
+        elected = scores[ballots.index(winner)]
+        record = {"votes": ballots, "counts": counts}
+        return elected.model_copy(
+            update={"metadata": {**(elected.metadata or {}), "voting": record}}
+        )
+
+    return reduce

@@ -1,40 +1,55 @@
-"""What is asked of a model."""
+"""What is asked of a model: critiques, votes, verdicts on steps, recovery, search, baselines."""
 
-from misstep.solvers._baselines import label_distribution, last_step, no_error, uniform
-from misstep.solvers._continuation import continuation
-from misstep.solvers._conversations import AnswerRole, ContinuationOptions, Notice, NoticeFor
-from misstep.solvers._critics import CRITICS, Critic, CriticOptions, find_critic
-from misstep.solvers._critique import critique
-from misstep.solvers._first_error_task import first_error_task
-from misstep.solvers._guided_search import SEARCH, guided_search
+from misstep.solvers._baselines import (
+    all_sections,
+    label_distribution,
+    last_step,
+    no_error,
+    no_section,
+    section_range,
+    uniform,
+)
+from misstep.solvers._continuation import TokenUse, continuation, continuation_tokens
+from misstep.solvers._conversations import (
+    AnswerRole,
+    ContinuationOptions,
+    Notice,
+    NoticeFor,
+    TurnChoice,
+)
+from misstep.solvers._critics import (
+    CRITICS,
+    SECTION_CRITICS,
+    Critic,
+    find_critic,
+    find_section_critic,
+)
+from misstep.solvers._critique import (
+    critique,
+    critique_prompt,
+    sections_critique,
+    sections_prompt,
+    tagged,
+    warn_of_long_critiques,
+    warn_of_long_sections,
+)
+from misstep.solvers._guided_search import Method, guided_search, search_config
 from misstep.solvers._policy import Continuation
-from misstep.solvers._prompts import critique_prompt, tagged
-from misstep.solvers._recorded import recorded
-from misstep.solvers._recorded_solutions import recorded_best_of_n
-from misstep.solvers._reward_critic import reward
-from misstep.solvers._search_settings import Method, SearchSettings
-from misstep.solvers._search_task import search_task
-from misstep.solvers._section_baselines import all_sections, no_section, section_range
-from misstep.solvers._sections import sections_critique, sections_prompt
-from misstep.solvers._sections_task import SECTION_CRITICS, sections_task
-from misstep.solvers._stepwise import Order, stepwise
-from misstep.solvers._token_use import TokenUse, continuation_tokens
-from misstep.solvers._turns import TurnChoice
+from misstep.solvers._recorded import recorded, recorded_best_of_n
+from misstep.solvers._stepwise import Order, reward, stepwise
+from misstep.solvers._verdicts import leave_verdict
 
 __all__ = [
     "CRITICS",
-    "SEARCH",
     "SECTION_CRITICS",
     "AnswerRole",
     "Continuation",
     "ContinuationOptions",
     "Critic",
-    "CriticOptions",
     "Method",
     "Notice",
     "NoticeFor",
     "Order",
-    "SearchSettings",
     "TokenUse",
     "TurnChoice",
     "all_sections",
@@ -43,21 +58,23 @@ __all__ = [
     "critique",
     "critique_prompt",
     "find_critic",
-    "first_error_task",
+    "find_section_critic",
     "guided_search",
     "label_distribution",
     "last_step",
+    "leave_verdict",
     "no_error",
     "no_section",
     "recorded",
     "recorded_best_of_n",
     "reward",
-    "search_task",
+    "search_config",
     "section_range",
     "sections_critique",
     "sections_prompt",
-    "sections_task",
     "stepwise",
     "tagged",
     "uniform",
+    "warn_of_long_critiques",
+    "warn_of_long_sections",
 ]

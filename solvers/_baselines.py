@@ -1,46 +1,51 @@
-"""Critics that call no model: what every table needs beside it."""
+"""Baselines: critics that call no model."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from misstep.registry import MisstepError
+from misstep.samples import SolutionMetadata
+from misstep.solvers._verdicts import leave_verdict
 from misstep.verdicts import NO_ERROR
 
+_MODEL = "none"
+
 Guess = Callable[[int, Random], int]
-"""A verdict for a solution of so many steps."""
+"""A function from a number of steps to a verdict."""
 
 
 @solver
 def no_error() -> Solver:
-    """Always: there is no error."""
+    """Always answer that there is no error."""
     return _guessing(lambda steps, random: NO_ERROR)
 
 
 @solver
 def last_step() -> Solver:
-    """Always the last step."""
+    """Always answer with the last step."""
     return _guessing(lambda steps, random: steps - 1)
 
 
 @solver
 def uniform(seed: int = 42) -> Solver:
-    """Any verdict that a solution allows, each as likely as the other.
+    """Draw one of the verdicts that a solution allows, each with the same probability.
 
     Args:
-        seed: With the sample's id and epoch, this decides the draw.
+        seed: The seed of the draw, together with the sample's id and epoch.
     """
     return _guessing(lambda steps, random: random.randrange(NO_ERROR, steps), seed)
 
 
 @solver
 def label_distribution(labels: Mapping[str, int], seed: int = 42) -> Solver:
-    """A label drawn as often as it occurs in the data, among those that a solution allows.
+    """Draw a label by its frequency in the data, among the labels that a solution allows.
 
     Args:
-        labels: How many rows have each label.
-        seed: With the sample's id and epoch, this decides the draw.
+        labels: The number of rows with each label.
+        seed: The seed of the draw, together with the sample's id and epoch.
     """
     counts = {int(label): count for label, count in labels.items()}
 
@@ -54,8 +59,46 @@ def label_distribution(labels: Mapping[str, int], seed: int = 42) -> Solver:
 def _guessing(guess: Guess, seed: int = 0) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         random = Random(f"{seed}/{state.sample_id}/{state.epoch}")  # noqa: S311 (not a secret)
-        verdict = guess(len(state.metadata["steps"]), random)
-        state.output = ModelOutput.from_content("none", f"\\boxed{{{verdict}}}")
+        verdict = guess(len(state.metadata_as(SolutionMetadata).steps), random)
+        leave_verdict(state, verdict, f"\\boxed{{{verdict}}}", model=_MODEL)
+        return state
+
+    return solve
+
+
+@solver
+def no_section() -> Solver:
+    """Flag no section."""
+    return _flagging(lambda sections: ())
+
+
+@solver
+def all_sections() -> Solver:
+    """Flag every section."""
+    return _flagging(lambda sections: range(1, sections + 1))
+
+
+@solver
+def section_range(first: int = 3, last: int = 36) -> Solver:
+    """Flag the same range of sections in every solution.
+
+    The sections 3 to 36 are known to beat many models of the leaderboard under the published rule.
+
+    Args:
+        first: The first section to flag, from 1.
+        last: The last section to flag.
+    """
+    if not 1 <= first <= last:
+        raise MisstepError(f"first={first}, last={last}: expected 1 <= first <= last.")
+    return _flagging(lambda sections: range(first, min(last, sections) + 1))
+
+
+def _flagging(flagged: Callable[[int], Iterable[int]]) -> Solver:
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        numbers = list(flagged(len(state.metadata_as(SolutionMetadata).steps)))
+        lines = [f"Conclusion: {'yes' if numbers else 'no'}"]
+        lines += [f"Error Section Number: {number}" for number in numbers]
+        state.output = ModelOutput.from_content(_MODEL, "\n".join(lines))
         return state
 
     return solve

@@ -1,30 +1,35 @@
-"""The solver that has a model carry on reasoning that it is given."""
+"""The solver of error recovery: the model continues reasoning that it is given."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
 
 from inspect_ai.log import transcript
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect, span
 
-from misstep.registry import find_continuation
-from misstep.scorers import VARIATIONS, Variation, keep_variations
-from misstep.solvers._asking import reply_to
+from misstep.registry import CHARACTERS_PER_TOKEN, find_continuation
+from misstep.samples import VARIATIONS, RecoveryMetadata, RecoveryRecord, Variation
+from misstep.solvers._calls import reply_to
 from misstep.solvers._conversations import (
     AnswerRole,
+    Call,
     ContinuationOptions,
-    Conversation,
+    FinishedConversation,
     Notice,
     NoticeFor,
-    Talk,
-    conversation,
-)
-from misstep.solvers._turns import (
-    Call,
     TrailingMessageRefusedError,
     TurnChoice,
     TurnPlan,
     is_refusal,
     plan_turn,
+    variation_calls,
 )
+
+REASONING_TOKENS = 200
+"""The estimated length of reasoning. Models that reason at length write far more."""
+ANSWER_TOKENS = 20
+"""The estimated length of an answer."""
 
 
 @solver
@@ -36,65 +41,71 @@ def continuation(
     answer_role: AnswerRole = "system",
     turn: TurnChoice = "auto",
 ) -> Solver:
-    """Solve a problem from nothing, after correct steps, and after a wrong one, all at once.
+    """Solve a problem without steps (NR), after correct ones (CR), and after a wrong one (IR).
 
-    The question is the sample's input; `metadata` has its `task`, its `correct_steps` and its
-    `incorrect_step`. Each variation is a span of the transcript; the sample's own messages are
-    those of the one with the wrong step.
+    The question is the sample's input. `metadata` has its `task`, its `correct_steps` and its
+    `incorrect_step`. Each variation is a span of the transcript. The sample's own messages are
+    those of IR.
 
     Args:
-        prompts: What is said: a name in `registry/continuations.yaml`.
-        own_reasoning: Give the steps as the model's own; otherwise as the user's.
+        prompts: The prompts: a name in `registry/continuations.yaml`.
+        own_reasoning: Give the steps as the model's own. Otherwise give them as the user's.
         notice: Say that there might be a mistake: `immediate`, right after the given steps, or
             `end`, after the model's own reasoning, which then continues once more.
-        notice_for: Say so in `all` variations, or in `IR` only.
-        answer_role: Who asks for the final answer: `system` or `user`.
-        turn: How the model goes on after steps of its own: `auto` is what the provider can do.
-            `continued` carries the text on; `new_turn` begins a message after it; `asked` has the
-            user ask for that.
+        notice_for: Give the notice in `all` variations, or in `IR` only.
+        answer_role: The role that asks for the final answer: `system` or `user`.
+        turn: How the model continues steps of its own. `auto` does what the provider can.
+            `continued` continues the text, `new_turn` starts a message after it, `asked` starts a
+            message after a request of the user.
     """
     words = find_continuation(prompts)
     options = ContinuationOptions(own_reasoning, notice, notice_for, answer_role, turn)
     refusing: set[str] = set()
-    """Models that were seen to refuse a trailing assistant message: not tried again."""
+    """Models that refused a trailing assistant message. They are not tried again."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = str(state.model)
         planned = plan_turn(options.turn, state.model.api)
+        about = state.metadata_as(RecoveryMetadata)
 
-        async def hold(variation: Variation) -> Talk:
+        async def converse(variation: Variation) -> FinishedConversation:
             plan = TurnPlan("asked") if model in refusing else planned
-            talk = conversation(words, state.input_text, state.metadata, variation, options, plan)
+            calls = variation_calls(words, state.input_text, about, variation, options, plan)
             async with span(variation, type="variation"):
-                held = await _hold(state, generate, talk)
-                transcript().info({"variation": variation, "turn": held.record.turn})
-            if held.record.turn == "asked":
+                finished = await _make_calls(state, generate, calls)
+                transcript().info({"variation": variation, "turn": finished.record.turn})
+            if finished.record.turn == "asked":
                 refusing.add(model)
-            return held
+            return finished
 
-        talks = await collect(*(hold(variation) for variation in VARIATIONS))
-        held = dict(zip(VARIATIONS, talks, strict=True))
-        keep_variations(state.store, {name: talk.record for name, talk in held.items()})
-        state.messages, state.output = held["IR"].messages, held["IR"].output
+        finished = await collect(*(converse(variation) for variation in VARIATIONS))
+        conversations = dict(zip(VARIATIONS, finished, strict=True))
+        left = state.store_as(RecoveryRecord)
+        left.variations = {name: one.record for name, one in conversations.items()}
+        state.messages, state.output = conversations["IR"].messages, conversations["IR"].output
         return state
 
     return solve
 
 
-async def _hold(state: TaskState, generate: Generate, talk: Conversation) -> Talk:
-    """Make the calls of a conversation, one after the other."""
-    call = next(talk)
+async def _make_calls(
+    state: TaskState,
+    generate: Generate,
+    calls: Generator[Call, ModelOutput, FinishedConversation],
+) -> FinishedConversation:
+    """Make the calls of a conversation, one after another."""
+    call = next(calls)
     while True:
         try:
             output = await _reply(state, generate, call)
         except TrailingMessageRefusedError as refusal:
-            call = talk.throw(refusal)
+            call = calls.throw(refusal)
             continue
         try:
-            call = talk.send(output)
+            call = calls.send(output)
         except StopIteration as end:
-            held: Talk = end.value
-            return held
+            finished: FinishedConversation = end.value
+            return finished
 
 
 async def _reply(state: TaskState, generate: Generate, call: Call) -> ModelOutput:
@@ -105,8 +116,53 @@ async def _reply(state: TaskState, generate: Generate, call: Call) -> ModelOutpu
             call.messages,
             {"extra_body": call.extra_body} if call.extra_body else {},
         )
-    except Exception as problem:
-        if call.fallback and is_refusal(problem):
-            transcript().info(f"A trailing assistant message was refused: {problem}")
-            raise TrailingMessageRefusedError from problem
+    except Exception as error:
+        if call.fallback and is_refusal(error):
+            transcript().info(f"The provider refused a trailing assistant message: {error}")
+            raise TrailingMessageRefusedError from error
         raise
+
+
+@dataclass(frozen=True)
+class TokenUse:
+    """The calls of a sample, and their tokens."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+def continuation_tokens(
+    question: str,
+    about: RecoveryMetadata,
+    options: ContinuationOptions | None = None,
+    prompts: str = "error_recovery",
+    reasoning_tokens: int = REASONING_TOKENS,
+    answer_tokens: int = ANSWER_TOKENS,
+) -> TokenUse:
+    """Estimate the calls and tokens of a sample without calling a model.
+
+    Args:
+        question: The sample's input.
+        about: The sample's metadata.
+        options: The user's choices.
+        prompts: A name in `registry/continuations.yaml`.
+        reasoning_tokens: The estimated length of reasoning.
+        answer_tokens: The estimated length of an answer.
+    """
+    words, chosen = find_continuation(prompts), options or ContinuationOptions()
+    reply = ModelOutput.from_content("none", "x" * CHARACTERS_PER_TOKEN * reasoning_tokens)
+    calls = prompt = completion = 0
+    for variation in VARIATIONS:
+        planned = variation_calls(words, question, about, variation, chosen, TurnPlan("new_turn"))
+        rounds = 2 if chosen.notice_in(variation) == "end" else 1
+        # The messages grow from call to call, so each call is measured when it is made.
+        sizes = [_prompt_tokens(next(planned))]
+        sizes += [_prompt_tokens(planned.send(reply)) for _ in range(rounds)]
+        calls, prompt = calls + len(sizes), prompt + sum(sizes)
+        completion += rounds * reasoning_tokens + answer_tokens
+    return TokenUse(calls, prompt, completion)
+
+
+def _prompt_tokens(call: Call) -> int:
+    return -(-sum(len(message.text) for message in call.messages) // CHARACTERS_PER_TOKEN)

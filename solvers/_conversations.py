@@ -1,7 +1,8 @@
-"""The conversations of the three variations: who says what, in which order."""
+"""The conversations of error recovery: which messages each variation sends, in which order."""
 
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Generator
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from inspect_ai.model import (
@@ -12,81 +13,161 @@ from inspect_ai.model import (
     ModelOutput,
 )
 
-from misstep.registry import ContinuationPrompts, UnknownNameError
-from misstep.scorers import Reply, Turn, Variation, VariationRecord
-from misstep.solvers._turns import TURNS, Call, TurnChoice, TurnPlan, carry_on
+from misstep.registry import ContinuationPrompts, MisstepError, UnknownNameError, find_provider
+from misstep.samples import RecoveryMetadata, ReplyRecord, Turn, Variation, VariationRecord
 
 Notice: TypeAlias = Literal["immediate", "end"]
 NoticeFor: TypeAlias = Literal["all", "IR"]
 AnswerRole: TypeAlias = Literal["system", "user"]
+TurnChoice: TypeAlias = Literal["auto", "continued", "new_turn", "asked"]
+
+_REFUSAL = re.compile(
+    r"prefill|(?:end|finish) with an? (?:user|human) message"
+    r"|(?:last|final) (?:message|role|turn)[^.]{0,40}\b(?:user|tool)\b|expected last role",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
 class ContinuationOptions:
-    """What the user chooses about the conversations."""
+    """The user's choices about the conversations."""
 
     own_reasoning: bool = True
-    """The given reasoning is the model's own; otherwise the user's."""
+    """The given reasoning is the model's own. Otherwise it is the user's."""
     notice: Notice | None = None
     notice_for: NoticeFor = "all"
     answer_role: AnswerRole = "system"
     turn: TurnChoice = "auto"
 
     def __post_init__(self) -> None:
-        for name, allowed in (
-            ("notice", (None, *get_args(Notice))),
-            ("notice_for", get_args(NoticeFor)),
-            ("answer_role", get_args(AnswerRole)),
-            ("turn", TURNS),
+        for name, kind in (
+            ("notice", Notice),
+            ("notice_for", NoticeFor),
+            ("answer_role", AnswerRole),
+            ("turn", TurnChoice),
         ):
-            if getattr(self, name) not in allowed:
-                known = [value for value in allowed if value is not None]
-                raise UnknownNameError(name, getattr(self, name), known)
+            value, known = getattr(self, name), get_args(kind)
+            if value not in known and not (name == "notice" and value is None):
+                raise UnknownNameError(name, value, known)
 
     def notice_in(self, variation: Variation) -> Notice | None:
-        """When the variation is told of a mistake; without given reasoning never at once."""
+        """Return when a variation gets the notice. NR has no reasoning for an immediate notice."""
         if self.notice_for == "IR" and variation != "IR":
             return None
         return None if variation == "NR" and self.notice == "immediate" else self.notice
 
 
 @dataclass(frozen=True)
-class Talk:
-    """A conversation that has ended."""
+class Call:
+    """One call of the model."""
+
+    messages: list[ChatMessage]
+    extra_body: dict[str, Any] = field(default_factory=dict)
+    fallback: bool = False
+    """Whether to ask in another way if the provider refuses a trailing assistant message."""
+
+
+class TrailingMessageRefusedError(Exception):
+    """The provider refuses a conversation that ends with an assistant message."""
+
+
+def is_refusal(error: Exception) -> bool:
+    """Return whether a call failed because its messages end with an assistant message."""
+    return _REFUSAL.search(str(error)) is not None
+
+
+@dataclass(frozen=True)
+class TurnPlan:
+    """How the model continues given reasoning."""
+
+    turn: Turn
+    extra_body: dict[str, Any] = field(default_factory=dict)
+    forced: bool = False
+
+
+def plan_turn(wanted: TurnChoice, provider: str) -> TurnPlan:
+    """Return how the model continues given reasoning: by choice, or as the provider can.
+
+    Args:
+        wanted: The user's choice.
+        provider: Inspect's name of the provider.
+
+    Raises:
+        MisstepError: The provider cannot do what the user chose.
+    """
+    able = find_provider(provider)
+    match wanted:
+        case "auto":
+            return TurnPlan("continued" if able.continues else "new_turn")
+        case "continued":
+            return TurnPlan(wanted, {} if able.continues else able.continue_with, forced=True)
+        case "new_turn" if able.continues:
+            if able.new_turn_with is None:
+                raise MisstepError(
+                    f"turn=new_turn: the provider {provider!r} continues a conversation that ends "
+                    "with an assistant message. For a new message use -T turn=asked."
+                )
+            return TurnPlan(wanted, able.new_turn_with, forced=True)
+        case _:
+            return TurnPlan(wanted, forced=True)
+
+
+def continue_reasoning(
+    messages: list[ChatMessage], plan: TurnPlan, request: str
+) -> Generator[Call, ModelOutput, tuple[Turn, ModelOutput]]:
+    """Make the model continue given reasoning, and return how and with what output.
+
+    Args:
+        messages: The conversation, which ends with the given reasoning. A request is added to it.
+        plan: How the model continues.
+        request: The request to go on, if a trailing assistant message is refused.
+    """
+    if plan.turn != "asked":
+        try:
+            output = yield Call(messages, plan.extra_body, fallback=not plan.forced)
+        except TrailingMessageRefusedError:
+            pass
+        else:
+            return plan.turn, output
+    messages.append(ChatMessageUser(content=request))
+    output = yield Call(messages)
+    return "asked", output
+
+
+@dataclass(frozen=True)
+class FinishedConversation:
+    """The record, the messages and the last output of a conversation."""
 
     record: VariationRecord
     messages: list[ChatMessage]
     output: ModelOutput
 
 
-Conversation: TypeAlias = Generator[Call, ModelOutput, Talk]
+def given_reasoning(about: RecoveryMetadata, variation: Variation) -> str:
+    """Return the steps that a variation gives, one on each line."""
+    steps = [] if variation == "NR" else about.correct_steps
+    return "\n".join([*steps, about.incorrect_step] if variation == "IR" else steps)
 
 
-def given_reasoning(metadata: Mapping[str, Any], variation: Variation) -> str:
-    """The steps that a variation gives, one a line; empty where it gives none."""
-    steps: Sequence[str] = () if variation == "NR" else metadata["correct_steps"]
-    return "\n".join([*steps, metadata["incorrect_step"]] if variation == "IR" else steps)
-
-
-def conversation(
+def variation_calls(
     prompts: ContinuationPrompts,
     question: str,
-    metadata: Mapping[str, Any],
+    about: RecoveryMetadata,
     variation: Variation,
     options: ContinuationOptions,
     plan: TurnPlan,
-) -> Conversation:
-    """Hold one conversation: give out calls, take in their outputs.
+) -> Generator[Call, ModelOutput, FinishedConversation]:
+    """Yield the calls of a variation. Send each output back; the conversation returns at the end.
 
     Args:
-        prompts: The words.
+        prompts: The prompts.
         question: The problem.
-        metadata: The sample's: `task`, `correct_steps` and `incorrect_step`.
-        variation: Which of the three.
-        options: What the user chose.
-        plan: How reasoning of the model's own is carried on.
+        about: The sample's metadata.
+        variation: The variation.
+        options: The user's choices.
+        plan: How the model continues reasoning of its own.
     """
-    given, notice = given_reasoning(metadata, variation), options.notice_in(variation)
+    given, notice = given_reasoning(about, variation), options.notice_in(variation)
     messages: list[ChatMessage] = [
         ChatMessageSystem(content=prompts.system),
         ChatMessageUser(content=question),
@@ -98,31 +179,34 @@ def conversation(
         messages.append(ChatMessageUser(content=prompts.notice))
     turn: Turn = "plain"
     if messages[-1].role == "assistant":
-        turn, output = yield from carry_on(messages, plan, prompts.proceed)
+        turn, output = yield from continue_reasoning(messages, plan, prompts.proceed)
     else:
         output = yield Call(messages)
-    reasoning = [Reply.of(output)]
-    _add(messages, output, given if turn == "continued" else "")
+    reasoning = [ReplyRecord.from_output(output)]
+    _add_reply(messages, output, given if turn == "continued" else "")
     if notice == "end":
         messages.append(ChatMessageUser(content=prompts.notice))
         output = yield Call(messages)
-        reasoning.append(Reply.of(output))
-        _add(messages, output)
-    asking = f"{prompts.final}\n\n{prompts.task(metadata['task']).hint}"
+        reasoning.append(ReplyRecord.from_output(output))
+        _add_reply(messages, output)
+    asking = f"{prompts.final}\n\n{prompts.task(about.task).hint}"
     as_system = options.answer_role == "system"
     messages.append((ChatMessageSystem if as_system else ChatMessageUser)(content=asking))
     output = yield Call(messages)
     messages.append(output.message)
     record = VariationRecord(
-        answer=output.completion, last=Reply.of(output), reasoning=reasoning, turn=turn
+        answer=output.completion,
+        last=ReplyRecord.from_output(output),
+        reasoning=reasoning,
+        turn=turn,
     )
-    return Talk(record, messages, output)
+    return FinishedConversation(record, messages, output)
 
 
-def _add(messages: list[ChatMessage], output: ModelOutput, given: str = "") -> None:
-    """Add a reply to the conversation: to the given text that it continues, else by itself.
+def _add_reply(messages: list[ChatMessage], output: ModelOutput, given: str = "") -> None:
+    """Add a reply to the conversation: to the given text that it continues, or as a message.
 
-    An empty reply adds nothing: providers refuse empty messages.
+    An empty reply adds nothing, because providers refuse empty messages.
     """
     if given:
         messages[-1] = ChatMessageAssistant(content=given + output.completion)

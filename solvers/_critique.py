@@ -1,11 +1,41 @@
-"""The critic that reads the whole solution at once."""
+"""The critics that read the whole solution at once, and their prompts."""
 
+import logging
+from collections.abc import Iterable, Sequence
+
+from inspect_ai.dataset import Dataset, Sample
 from inspect_ai.model import ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from misstep.registry import MisstepError, Tag, find_domain
-from misstep.solvers._prompts import critique_prompt
-from misstep.solvers._voting import draw_votes
+from misstep.registry import (
+    ANSWER,
+    CHARACTERS_PER_TOKEN,
+    PROBLEM,
+    SECTIONS,
+    SOLUTION,
+    Domain,
+    MisstepError,
+    Tag,
+    fill,
+    find_domain,
+    find_sections_prompt,
+)
+from misstep.samples import SolutionMetadata
+from misstep.solvers._calls import draw_votes
+
+logger = logging.getLogger(__name__)
+
+
+def tagged(steps: Sequence[str], tag: Tag) -> str:
+    """Return the steps, each in a numbered tag: `<paragraph_0>` and so on."""
+    return "\n\n".join(f"<{tag}_{i}>\n{step}\n</{tag}_{i}>" for i, step in enumerate(steps))
+
+
+def critique_prompt(
+    domain: Domain, problem: str, steps: Sequence[str], tag: Tag | None = None
+) -> str:
+    """Return the prompt for a critic of a whole solution."""
+    return fill(domain.template, {PROBLEM: problem, SOLUTION: tagged(steps, tag or domain.tag)})
 
 
 @solver
@@ -15,24 +45,25 @@ def critique(
     votes: int = 1,
     adaptive: bool = False,
 ) -> Solver:
-    r"""Ask for the index of the first wrong step, to be put in a `\boxed{}`.
+    r"""Ask for the index of the first wrong step, in a `\boxed{}`.
 
-    The problem is the sample's input and the steps are `metadata["steps"]`. One user message, no
-    system message. The votes are the choices of the output. Temperature, limits and seed are
-    Inspect's options, with the domain's values as the task's defaults.
+    The problem is the sample's input and the steps are `metadata["steps"]`. There is one user
+    message and no system message. The votes are the choices of the output. Temperature, limits and
+    seed are Inspect's options. The task sets the domain's values as defaults.
 
     Args:
-        domain: How to ask: a name in `registry/domains.yaml`.
-        tag: What to call a step in its tag; the domain's own word where not given.
-        votes: How many answers to draw for one prompt.
-        adaptive: Draw votes in rounds, and stop when the lead can no longer be lost.
+        domain: The prompt: a name in `registry/domains.yaml`.
+        tag: The word for a step in its tag. Default: the domain's own word.
+        votes: The number of answers to draw for one prompt.
+        adaptive: Draw votes in rounds, and stop when no further vote can change the result.
     """
     if not isinstance(votes, int) or votes < 1:
-        raise MisstepError(f"votes={votes}: a whole number of at least 1 is needed.")
+        raise MisstepError(f"votes={votes}: expected a whole number of at least 1.")
     prompt = find_domain(domain)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        text = critique_prompt(prompt, state.input_text, state.metadata["steps"], tag)
+        steps = state.metadata_as(SolutionMetadata).steps
+        text = critique_prompt(prompt, state.input_text, steps, tag)
         state.messages = [ChatMessageUser(content=text)]
         if votes == 1:
             return await generate(state, tool_calls="none")
@@ -41,3 +72,85 @@ def critique(
         return state
 
     return solve
+
+
+def sections_prompt(problem: str, sections: Sequence[str], structured: bool = False) -> str:
+    """Return the prompt for a critic of all sections, with the sections numbered from 1.
+
+    Args:
+        problem: The problem.
+        sections: The texts of the solution's sections.
+        structured: Ask for a JSON object.
+    """
+    prompt = find_sections_prompt()
+    numbered = "\n\n".join(f"section{i}:\n{text}" for i, text in enumerate(sections, start=1))
+    answer = prompt.structured if structured else prompt.text
+    return fill(prompt.template, {ANSWER: answer, PROBLEM: problem, SECTIONS: numbered})
+
+
+@solver
+def sections_critique(structured: bool = False) -> Solver:
+    """Ask for all erroneous sections, with one user message.
+
+    The problem is the sample's input and the sections are `metadata["steps"]`. Temperature and
+    top_p are Inspect's options. The task sets the registry's values as defaults.
+
+    Args:
+        structured: Ask for a JSON object.
+    """
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        sections = state.metadata_as(SolutionMetadata).steps
+        text = sections_prompt(state.input_text, sections, structured)
+        state.messages = [ChatMessageUser(content=text)]
+        return await generate(state, tool_calls="none")
+
+    return solve
+
+
+def warn_of_long_critiques(
+    dataset: Dataset, context: int | None, domain: str, tag: Tag | None
+) -> None:
+    """Warn if prompts of `critique` are estimated to exceed the context."""
+    prompt = find_domain(domain)
+    _warn_of_long_prompts(
+        (
+            (sample, critique_prompt(prompt, str(sample.input), _steps(sample), tag))
+            for sample in dataset
+        ),
+        context,
+    )
+
+
+def warn_of_long_sections(dataset: Dataset, context: int | None, structured: bool) -> None:
+    """Warn if prompts of `sections_critique` are estimated to exceed the context."""
+    _warn_of_long_prompts(
+        (
+            (sample, sections_prompt(str(sample.input), _steps(sample), structured))
+            for sample in dataset
+        ),
+        context,
+    )
+
+
+def _steps(sample: Sample) -> list[str]:
+    return sample.metadata_as(SolutionMetadata).steps
+
+
+def _warn_of_long_prompts(prompts: Iterable[tuple[Sample, str]], context: int | None) -> None:
+    if context is None:
+        return
+    tokens = {sample.id: -(-len(prompt) // CHARACTERS_PER_TOKEN) for sample, prompt in prompts}
+    beyond = [id for id, count in tokens.items() if count > context]
+    if beyond:
+        longest = max(beyond, key=tokens.__getitem__)
+        logger.warning(
+            "%d of %d prompts are estimated to exceed the context of %s tokens. The longest is the "
+            "prompt of %r with about %s tokens. If the model refuses a prompt for its length, the "
+            "sample counts as truncated.",
+            len(beyond),
+            len(tokens),
+            f"{context:,}",
+            longest,
+            f"{tokens[longest]:,}",
+        )

@@ -1,29 +1,43 @@
-"""The solver of the guided search eval: a method, and what it leaves for the scorer."""
+"""The solver of guided search: a search by rewards, or one of its baselines."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from random import Random
+from typing import Literal, TypeAlias
 
-from inspect_ai.model import ChatMessageAssistant, ModelOutput
+from inspect_ai.model import ChatMessageAssistant, GenerateConfig, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from misstep.registry import REWARDS
-from misstep.rewards import Aggregation, RewardModel, find_reward_model
-from misstep.scorers import FOUND, Solved
-from misstep.solvers._account import Account
-from misstep.solvers._policy import BLANK_LINE, Continuation, Policy
+from misstep.registry import MisstepError, UnknownNameError, find_judge
+from misstep.rewards import AGGREGATIONS, Aggregation, RewardModel, find_reward_model
+from misstep.samples import IterationRecord, SampledSolutionRecord, SearchRecord, SearchResult
+from misstep.solvers._calls import SEED
+from misstep.solvers._policy import BLANK_LINE, CONTINUATIONS, Account, Continuation, Policy
 from misstep.solvers._sampling import (
-    Sampled,
-    best_solutions,
+    choose_solution,
     draw_solutions,
-    keep_solutions,
     majority_answer,
+    record_solutions,
     with_rewards,
 )
 from misstep.solvers._search import Search
-from misstep.solvers._search_settings import STEPWISE, Method, SearchSettings
 
-SEARCH = "search"
-"""Where a sample's store has every iteration, or every solution."""
+Method: TypeAlias = Literal["greedy", "beam", "best_of_n", "majority", "plain"]
+METHODS: tuple[Method, ...] = ("greedy", "beam", "best_of_n", "majority", "plain")
+STEPWISE: tuple[Method, ...] = ("greedy", "beam")
+
+TEMPERATURE = 0.7
+STEP_TOKENS = 512
+SOLUTION_TOKENS = 2048
+
+
+def search_config(method: Method) -> GenerateConfig:
+    """Return the default generate options of the policy."""
+    if method in STEPWISE:
+        return GenerateConfig(
+            temperature=TEMPERATURE, max_tokens=STEP_TOKENS, stop_seqs=[BLANK_LINE], seed=SEED
+        )
+    temperature = 0.0 if method == "plain" else TEMPERATURE
+    return GenerateConfig(temperature=temperature, max_tokens=SOLUTION_TOKENS, seed=SEED)
 
 
 @solver
@@ -39,107 +53,107 @@ def guided_search(
 ) -> Solver:
     """Solve a problem by a search that rewards guide, or by one of its baselines.
 
-    The policy is the model under test. The reward model is the role `reward`, which methods that
-    need rewards must be given: a model does not guide itself unless it is told to.
+    The policy is the model under test. The reward model is the role `reward`. Methods that need
+    rewards require this role: a model does not guide itself unless the user says so.
 
     Args:
         method: greedy, beam, best_of_n, majority or plain.
-        n: Candidates for a step, or solutions.
-        width: Paths that a beam search keeps.
-        aggregation: What a solution or a path is worth: last, min, product or mean.
-        max_steps: Iterations of a search at most.
-        style: How a chat model is asked for rewards.
+        n: The number of candidates for a step, or of solutions.
+        width: The number of paths that a beam search keeps.
+        aggregation: How to combine the rewards of a solution or a path: last, min, product or mean.
+        max_steps: The most iterations of a search.
+        style: The prompts of a chat model that gives rewards.
         continuation: Whether the policy continues its own turn (prefill) or is asked (prompt).
-        budget: Tokens of policy and reward model together.
+        budget: The most tokens of policy and reward model together.
+
+    Raises:
+        MisstepError: A number is out of range.
+        UnknownNameError: The method, aggregation, style or continuation is unknown.
     """
-    settings = SearchSettings(method, n, width, aggregation, max_steps, style, continuation, budget)
+    _check_name("method", method, METHODS)
+    _check_name("aggregation", aggregation, AGGREGATIONS)
+    _check_name("continuation", continuation, CONTINUATIONS)
+    find_judge(style)
+    _check_counts(n=n, width=width, max_steps=max_steps, budget=1 if budget is None else budget)
+    if method == "beam" and width > n:
+        raise MisstepError(
+            f"width={width}: a beam search keeps at most as many paths as it draws candidates, "
+            f"n={n}."
+        )
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         account = Account(budget)
-        policy = Policy(state, account.counting(generate), settings.continuation)
-        # Of random draws only ties depend on it.
-        random = Random(f"{settings.seed}/{state.sample_id}/{state.epoch}")  # noqa: S311
-        if settings.method in STEPWISE:
-            text, found = await _searched(state, settings, policy, account, random)
+        policy = Policy(state, account.counting(generate), continuation)
+        # Only ties depend on these random draws.
+        random = Random(f"{SEED}/{state.sample_id}/{state.epoch}")  # noqa: S311
+
+        def rewards() -> RewardModel:
+            return find_reward_model(
+                style,
+                required=True,
+                on_output=lambda output: account.add_call("reward", output),
+            )
+
+        iterations: Sequence[IterationRecord] = ()
+        records: Sequence[SampledSolutionRecord] = ()
+        path_rewards: Sequence[float] = ()
+        if method in STEPWISE:
+            places = width if method == "beam" else 1
+            search = Search(policy, rewards(), account, random, n, places, aggregation, max_steps)
+            path, unfinished = await search.run(state.input_text)
+            iterations, path_rewards = search.iterations, path.rewards
+            steps = list(path.steps)
+            text = BLANK_LINE.join(steps)
+            result = SearchResult(answer=path.answer, steps=steps, unfinished=unfinished)
+        elif method == "plain":
+            [only] = await draw_solutions(policy, account, 1, budgeted=False)
+            cut = "it reached the length limit" if only.cut else None
+            text = only.text
+            result = SearchResult(answer=only.answer, steps=only.steps, unfinished=cut)
+        elif method == "majority":
+            solutions = await draw_solutions(policy, account, n, budget is not None)
+            records = record_solutions(solutions)
+            answers = [solution.answer for solution in solutions]
+            voted = await majority_answer(answers)
+            shown = next((one for one in solutions if one.answer == voted), solutions[0])
+            text = shown.text
+            result = SearchResult(answer=voted, steps=shown.steps, answers=answers)
         else:
-            text, found = await _sampled(state, settings, policy, account, random)
+            solutions = await draw_solutions(policy, account, n, budget is not None)
+            solutions = await with_rewards(rewards(), state.input_text, solutions)
+            records = record_solutions(solutions)
+            text, result = await choose_solution(solutions, aggregation, random)
         state.messages.append(ChatMessageAssistant(content=text))
-        state.output = ModelOutput.from_content(str(state.model), text)
-        spent = found.model_copy(update={"budget": account.record()})
-        state.output.metadata = {FOUND: spent.model_dump()}
+        result = result.model_copy(update={"budget": account.record()})
+        leave_result(state, text, result, iterations, records, path_rewards)
         return state
 
     return solve
 
 
-def _rewards(settings: SearchSettings, account: Account) -> RewardModel:
-    return find_reward_model(
-        settings.style, required=True, on_output=lambda output: account.spend("reward", output)
-    )
+def _check_name(what: str, name: str, known: Collection[str]) -> None:
+    if name not in known:
+        raise UnknownNameError(what, name, known)
 
 
-async def _searched(
-    state: TaskState, settings: SearchSettings, policy: Policy, account: Account, random: Random
-) -> tuple[str, Solved]:
-    width = settings.width if settings.method == "beam" else 1
-    search = Search(
-        policy,
-        _rewards(settings, account),
-        account,
-        random,
-        settings.n,
-        width,
-        settings.aggregation,
-        settings.max_steps,
-    )
-    found = await search.run(state.input_text)
-    state.store.set(SEARCH, found.iterations)
-    state.store.set(REWARDS, list(found.path.rewards))
-    steps = list(found.path.steps)
-    solved = Solved(answer=found.path.answer, steps=steps, unfinished=found.why)
-    return BLANK_LINE.join(steps), solved
+def _check_counts(**counts: int) -> None:
+    for name, value in counts.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise MisstepError(f"{name}={value}: expected a whole number of at least 1.")
 
 
-async def _sampled(
-    state: TaskState, settings: SearchSettings, policy: Policy, account: Account, random: Random
-) -> tuple[str, Solved]:
-    n = 1 if settings.method == "plain" else settings.n
-    budgeted = settings.budget is not None and settings.method != "plain"
-    solutions = await draw_solutions(policy, account, n, budgeted)
-    if settings.method == "plain":
-        [only] = solutions
-        why = "it was cut off for its length" if only.cut else None
-        return only.text, Solved(answer=only.answer, steps=only.steps, unfinished=why)
-    if settings.method == "majority":
-        state.store.set(SEARCH, keep_solutions(solutions))
-        answers = [solution.answer for solution in solutions]
-        voted = await majority_answer(answers)
-        shown = next((one for one in solutions if one.answer == voted), solutions[0])
-        return shown.text, Solved(answer=voted, steps=shown.steps, answers=answers)
-    solutions = await with_rewards(_rewards(settings, account), state.input_text, solutions)
-    state.store.set(SEARCH, keep_solutions(solutions))
-    return await chosen_solution(solutions, settings.aggregation, random)
-
-
-async def chosen_solution(
-    solutions: Sequence[Sampled], aggregation: Aggregation, random: Random
-) -> tuple[str, Solved]:
-    """The best of some solutions, with what other ways to choose would have answered.
-
-    Args:
-        solutions: The solutions, with rewards.
-        aggregation: What a solution is worth.
-        random: Breaks ties.
-    """
-    answers = [solution.answer for solution in solutions]
-    best = best_solutions(solutions, random)
-    alternatives: dict[str, str | None] = {"majority": await majority_answer(answers)}
-    alternatives |= {name: one.answer if one else None for name, one in best.items()}
-    chosen = best[aggregation]
-    return chosen.text if chosen else "", Solved(
-        answer=chosen.answer if chosen else None,
-        steps=chosen.steps if chosen else [],
-        unfinished=None if chosen else "no solution has all its rewards",
-        alternatives=alternatives,
-        answers=answers,
-    )
+def leave_result(
+    state: TaskState,
+    text: str,
+    result: SearchResult,
+    iterations: Sequence[IterationRecord] = (),
+    solutions: Sequence[SampledSolutionRecord] = (),
+    rewards: Sequence[float] = (),
+) -> None:
+    """Leave the result of a search in the sample's store, and the solution in its output."""
+    left = state.store_as(SearchRecord)
+    left.result = result
+    left.iterations = list(iterations)
+    left.solutions = list(solutions)
+    left.rewards = list(rewards)
+    state.output = ModelOutput.from_content(str(state.model), text)

@@ -1,8 +1,9 @@
-"""Asking a policy for candidates: the next step, or whole solutions."""
+"""The policy of a search: it writes candidates for the next step, or whole solutions."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
 from inspect_ai.model import (
     ChatCompletionChoice,
@@ -10,38 +11,92 @@ from inspect_ai.model import (
     ChatMessageAssistant,
     ChatMessageSystem,
     ChatMessageUser,
+    GenerateConfigArgs,
+    ModelOutput,
 )
 from inspect_ai.solver import Generate, TaskState
 
 from misstep.boxes import box_spans
 from misstep.registry import fill, find_policy_prompt, find_provider
-from misstep.solvers._voting import draw_votes
+from misstep.solvers._calls import draw_votes
 
 Continuation: TypeAlias = Literal["auto", "prefill", "prompt"]
 CONTINUATIONS: tuple[Continuation, ...] = ("auto", "prefill", "prompt")
 
+Payer: TypeAlias = Literal["policy", "reward"]
+PAYERS: tuple[Payer, ...] = ("policy", "reward")
+
 BLANK_LINE = "\n\n"
 
 
+class Account:
+    """Calls and tokens of the policy and of the reward model, and the time since the start.
+
+    Args:
+        budget: The tokens that both may use together.
+    """
+
+    def __init__(self, budget: int | None = None) -> None:
+        self._budget = budget
+        self._started = time.monotonic()
+        self.calls: dict[Payer, int] = dict.fromkeys(PAYERS, 0)
+        self.tokens: dict[Payer, int] = dict.fromkeys(PAYERS, 0)
+
+    def add_call(self, payer: Payer, output: ModelOutput) -> None:
+        """Count a call."""
+        self.calls[payer] += 1
+        self.tokens[payer] += output.usage.total_tokens if output.usage else 0
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the budget is used up."""
+        return self._budget is not None and sum(self.tokens.values()) >= self._budget
+
+    def record(self) -> dict[str, Any]:
+        """Return the totals for the log."""
+        return {
+            "calls": sum(self.calls.values()),
+            "tokens": sum(self.tokens.values()),
+            "seconds": round(time.monotonic() - self._started, 3),
+            **{f"{payer}_calls": self.calls[payer] for payer in PAYERS},
+            **{f"{payer}_tokens": self.tokens[payer] for payer in PAYERS},
+        }
+
+    def counting(self, generate: Generate) -> Generate:
+        """Return Inspect's generate function, with its calls counted as the policy's."""
+
+        async def counted(
+            state: TaskState,
+            tool_calls: Literal["loop", "single", "none"] = "loop",
+            **kwargs: Unpack[GenerateConfigArgs],
+        ) -> TaskState:
+            answered = await generate(state, tool_calls, **kwargs)
+            self.add_call("policy", answered.output)
+            return answered
+
+        return counted
+
+
 @dataclass(frozen=True)
-class Drawn:
-    """A candidate for the next step, as often as it was drawn."""
+class StepCandidate:
+    """A candidate for the next step, and how often the policy wrote it."""
 
     text: str
     count: int
-    final: bool
-    """It ended by itself and holds exactly one answer."""
+    is_final: bool
+    """The candidate ends by itself and holds exactly one answer."""
     ended: bool
-    """It ended by itself, and not at a blank line or for its length."""
+    """The candidate ends by itself, not at a blank line or at the length limit."""
 
 
 class Policy:
-    """The model under test, writing solutions.
+    """The model under test as a writer of solutions.
 
     Args:
-        state: The sample's state, left as it is.
+        state: The sample's state. The policy does not change it.
         generate: Inspect's generate function.
-        continuation: Whether the steps so far are the assistant's own turn or quoted in the prompt.
+        continuation: Whether the steps so far are the assistant's own turn, or are quoted in the
+            prompt.
     """
 
     def __init__(self, state: TaskState, generate: Generate, continuation: Continuation) -> None:
@@ -52,13 +107,13 @@ class Policy:
         self._prefills = continuation == "prefill" or (continuation == "auto" and able)
         self._drawn = 0
 
-    async def next_steps(self, steps: Sequence[str], n: int) -> list[Drawn]:
-        """Candidates for the step after some others: equal ones once, empty ones not at all."""
-        return distinct(await self._choices(self._question(steps), n, bool(steps)))
+    async def next_steps(self, steps: Sequence[str], n: int) -> list[StepCandidate]:
+        """Return different candidates for the next step, out of n choices."""
+        return distinct_candidates(await self._choices(self._messages(steps), n, bool(steps)))
 
     async def solutions(self, n: int) -> list[ChatCompletionChoice]:
-        """Whole solutions."""
-        return await self._choices(self._question([]), n, False)
+        """Return n whole solutions."""
+        return await self._choices(self._messages([]), n, False)
 
     async def _choices(
         self, messages: list[ChatMessage], n: int, prefilled: bool
@@ -66,14 +121,14 @@ class Policy:
         extra = dict(self._provider.stop_in_text_with)
         if prefilled and self._prefills and not self._provider.continues:
             extra |= self._provider.continue_with
-        # A retry of the same question counts its seeds on, or it would get the same candidates.
+        # A retry of the same prompt uses new seeds, or it would return the same candidates.
         output = await draw_votes(
             self._state, self._generate, messages, n, first=self._drawn, extra_body=extra or None
         )
         self._drawn += n
         return output.choices
 
-    def _question(self, steps: Sequence[str]) -> list[ChatMessage]:
+    def _messages(self, steps: Sequence[str]) -> list[ChatMessage]:
         prompt, problem = find_policy_prompt(), self._state.input_text
         system = ChatMessageSystem(content=prompt.system)
         first = ChatMessageUser(content=fill(prompt.first, {"{problem}": problem}))
@@ -86,22 +141,22 @@ class Policy:
         return [system, ChatMessageUser(content=asked)]
 
 
-def written(choice: ChatCompletionChoice) -> str:
-    """What the policy wrote; nothing where it was refused, since its text is then an error."""
+def text_of(choice: ChatCompletionChoice) -> str:
+    """Return the text of a choice, or nothing if it is the error text of a refused call."""
     refused = choice.stop_reason in ("model_length", "content_filter")
     return "" if refused else choice.message.text
 
 
-def distinct(choices: Sequence[ChatCompletionChoice]) -> list[Drawn]:
-    """The different candidates among some choices, in order."""
-    found: dict[str, Drawn] = {}
+def distinct_candidates(choices: Sequence[ChatCompletionChoice]) -> list[StepCandidate]:
+    """Return the different candidates among choices, in order."""
+    candidates: dict[str, StepCandidate] = {}
     for choice in choices:
-        text = written(choice)
+        text = text_of(choice)
         ended = choice.stop_reason == "stop" and not text.endswith(BLANK_LINE)
-        # A prompt that asks for one step gets more from a server without stop sequences.
+        # A server without stop sequences writes more than the one step that the prompt asks for.
         step = text.strip().split(BLANK_LINE)[0].strip()
         ended = ended and step == text.strip()
-        known = found.get(step, Drawn(step, 0, False, True))
-        final = known.final or (ended and len(box_spans(step)) == 1)
-        found[step] = Drawn(step, known.count + 1, final, known.ended and ended)
-    return list(found.values())
+        known = candidates.get(step, StepCandidate(step, 0, False, True))
+        is_final = known.is_final or (ended and len(box_spans(step)) == 1)
+        candidates[step] = StepCandidate(step, known.count + 1, is_final, known.ended and ended)
+    return list(candidates.values())

@@ -1,43 +1,80 @@
-"""The critic that repeats what a run made elsewhere said."""
+"""Solvers that repeat recorded results: critiques and scores, or sampled solutions."""
 
-from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput, StopReason
+from random import Random
+
+from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from misstep.registry import RECORDED
-from misstep.scorers import unread_output
-from misstep.solvers._threshold import first_below
+from misstep.rewards import Aggregation, Reward
+from misstep.samples import RecordedCritiqueMetadata, RecordedSolutionsMetadata
+from misstep.solvers._calls import SEED
+from misstep.solvers._guided_search import leave_result
+from misstep.solvers._policy import BLANK_LINE
+from misstep.solvers._sampling import SampledSolution, choose_solution, record_solutions
+from misstep.solvers._verdicts import leave_first_below, leave_verdict
 from misstep.verdicts import Unread
+
+_RECORDED = "recorded"
 
 
 @solver
 def recorded(threshold: float = 0.5) -> Solver:
-    """Leave the recorded verdict: of critiques, of step scores, or the bare prediction.
+    """Leave the recorded verdict: from critiques, from scores of steps, or the bare prediction.
 
     Args:
-        threshold: A step that scores less than this is wrong.
+        threshold: A step with a smaller score is wrong.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        record = state.metadata[RECORDED]
-        model = str(state.model)
-        if critiques := record.get("critiques"):
-            stops = record.get("stop_reasons") or ["stop"] * len(critiques)
-            choices = [_choice(text, stop) for text, stop in zip(critiques, stops, strict=True)]
-            state.output = ModelOutput(model=model, choices=choices)
-            # What stands in the output is not kept twice: the texts would double the log.
-            kept = record.keys() - {"critiques", "stop_reasons"}
-            state.metadata[RECORDED] = {k: v for k, v in record.items() if k in kept}
-        elif (scores := record.get("scores")) is not None:
-            unknown = [None] * (len(state.metadata["steps"]) - len(scores))
-            state.output = first_below(model, [*scores, *unknown], threshold, Unread.NOT_RECORDED)
-        elif (prediction := record.get("prediction")) is not None:
-            state.output = ModelOutput.from_content(model, f"\\boxed{{{prediction}}}")
+        about = state.metadata_as(RecordedCritiqueMetadata)
+        record = about.recorded
+        if record.critiques:
+            stops = record.stop_reasons or ["stop"] * len(record.critiques)
+            choices = [
+                ChatCompletionChoice(message=ChatMessageAssistant(content=text), stop_reason=stop)
+                for text, stop in zip(record.critiques, stops, strict=True)
+            ]
+            state.output = ModelOutput(model=str(state.model), choices=choices)
+            # The output has the texts, so the metadata drops them: they would double the log.
+            kept = state.metadata[_RECORDED].keys() - {"critiques", "stop_reasons"}
+            state.metadata[_RECORDED] = {
+                k: v for k, v in state.metadata[_RECORDED].items() if k in kept
+            }
+        elif record.scores is not None:
+            unknown = [None] * (len(about.steps) - len(record.scores))
+            leave_first_below(state, [*record.scores, *unknown], threshold, Unread.NOT_RECORDED)
+        elif record.prediction is not None:
+            leave_verdict(state, record.prediction, f"\\boxed{{{record.prediction}}}")
         else:
-            state.output = unread_output(model, Unread.EMPTY, "No prediction is recorded.")
+            leave_verdict(state, Unread.EMPTY, "No prediction is recorded.")
         return state
 
     return solve
 
 
-def _choice(text: str, stop: StopReason) -> ChatCompletionChoice:
-    return ChatCompletionChoice(message=ChatMessageAssistant(content=text), stop_reason=stop)
+@solver
+def recorded_best_of_n(aggregation: Aggregation = "last") -> Solver:
+    """Choose the best of the recorded solutions by the recorded scores of their steps.
+
+    Args:
+        aggregation: How to combine the rewards of a solution: last, min, product or mean.
+    """
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        solutions = [
+            SampledSolution(
+                text=BLANK_LINE.join(one.steps),
+                answer=one.answer,
+                cut=False,
+                rewards=[Reward(score) for score in one.scores],
+            )
+            for one in state.metadata_as(RecordedSolutionsMetadata).recorded
+        ]
+        # The store keeps the solutions, so the metadata drops them.
+        del state.metadata[_RECORDED]
+        random = Random(f"{SEED}/{state.sample_id}/{state.epoch}")  # noqa: S311 (not a secret)
+        text, result = await choose_solution(solutions, aggregation, random)
+        leave_result(state, text, result, solutions=record_solutions(solutions))
+        return state
+
+    return solve

@@ -1,29 +1,28 @@
-"""Whole solutions, and which of them to believe: the baselines of a guided search."""
+"""Whole solutions, and the choice among them: the baselines of a guided search."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any
 
 from inspect_ai.log import transcript
 
 from misstep.boxes import last_boxed
 from misstep.rewards import AGGREGATIONS, Aggregation, Reward, RewardModel, aggregate
+from misstep.samples import SampledSolutionRecord, SearchResult
 from misstep.scorers import compare_answers
-from misstep.solvers._account import Account
-from misstep.solvers._policy import BLANK_LINE, Policy, written
+from misstep.solvers._policy import BLANK_LINE, Account, Policy, text_of
 
 _MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledSolution:
     """One solution."""
 
     text: str
     answer: str | None
     cut: bool
-    """It ended for its length."""
+    """The solution reached the length limit."""
     rewards: list[Reward] = field(default_factory=list)
 
     @property
@@ -31,39 +30,40 @@ class Sampled:
         """The paragraphs that are not empty."""
         return [step.strip() for step in self.text.split(BLANK_LINE) if step.strip()]
 
-    def worth(self, aggregation: Aggregation) -> float | None:
-        """One number out of its rewards; None where one is missing."""
+    def combined_reward(self, aggregation: Aggregation) -> float | None:
+        """Return one number from all rewards, or None if one is missing."""
         return aggregate([reward.value for reward in self.rewards], aggregation)
 
 
-async def draw_solutions(policy: Policy, account: Account, n: int, budgeted: bool) -> list[Sampled]:
-    """Solutions: n of them, or with a budget rounds of n until it is spent."""
-    drawn: list[Sampled] = []
+async def draw_solutions(
+    policy: Policy, account: Account, n: int, budgeted: bool
+) -> list[SampledSolution]:
+    """Draw n solutions, or with a budget rounds of n until it is used up."""
+    drawn: list[SampledSolution] = []
     for _ in range(_MOST_ROUNDS if budgeted else 1):
         before = account.tokens["policy"]
         for choice in await policy.solutions(n):
-            text = written(choice).strip()
+            text = text_of(choice).strip()
             cut = choice.stop_reason in ("max_tokens", "model_length")
-            drawn.append(Sampled(text, last_boxed(text), cut))
-        # A server that does not tell its tokens would be asked without end.
-        if account.exhausted or account.tokens["policy"] == before:
+            drawn.append(SampledSolution(text, last_boxed(text), cut))
+        # If a server does not report its tokens, the budget would never be used up.
+        if account.is_exhausted or account.tokens["policy"] == before:
             break
     return drawn
 
 
 async def with_rewards(
-    rewards: RewardModel, problem: str, solutions: Sequence[Sampled]
-) -> list[Sampled]:
-    """The solutions with the rewards of their steps; equal ones are scored once."""
-    texts = list(dict.fromkeys(solution.text for solution in solutions if solution.steps))
-    steps = {solution.text: solution.steps for solution in solutions}
-    scored = await rewards.score_solutions(problem, [steps[text] for text in texts])
-    known = dict(zip(texts, scored, strict=True))
-    return [Sampled(s.text, s.answer, s.cut, known.get(s.text, [])) for s in solutions]
+    model: RewardModel, problem: str, solutions: Sequence[SampledSolution]
+) -> list[SampledSolution]:
+    """Return the solutions with the rewards of their steps. Equal solutions are scored once."""
+    steps = {solution.text: solution.steps for solution in solutions if solution.steps}
+    scored = await model.score_solutions(problem, list(steps.values()))
+    known = dict(zip(steps, scored, strict=True))
+    return [replace(one, rewards=known.get(one.text, [])) for one in solutions]
 
 
 async def majority_answer(answers: Sequence[str | None]) -> str | None:
-    """The answer that most solutions give, mathematically compared; of several the first seen."""
+    """Return the most frequent answer, compared mathematically. On a tie, the first one wins."""
     groups: list[list[str]] = []
     for answer in answers:
         if answer is None:
@@ -77,35 +77,58 @@ async def majority_answer(answers: Sequence[str | None]) -> str | None:
     return max(groups, key=len)[0] if groups else None
 
 
-def best_solutions(
-    solutions: Sequence[Sampled], random: Random
-) -> dict[Aggregation, Sampled | None]:
-    """The best solution by each aggregation; one with a missing reward is left out."""
+async def choose_solution(
+    solutions: Sequence[SampledSolution], aggregation: Aggregation, random: Random
+) -> tuple[str, SearchResult]:
+    """Return the text of the best solution, and the result with the answers of other choices.
+
+    Args:
+        solutions: The solutions, with rewards.
+        aggregation: How to combine the rewards of a solution.
+        random: Breaks ties.
+    """
+    answers = [solution.answer for solution in solutions]
+    best = _best_solutions(solutions, random)
+    alternatives: dict[str, str | None] = {"majority": await majority_answer(answers)}
+    alternatives |= {name: one.answer if one else None for name, one in best.items()}
+    chosen = best[aggregation]
+    return chosen.text if chosen else "", SearchResult(
+        answer=chosen.answer if chosen else None,
+        steps=chosen.steps if chosen else [],
+        unfinished=None if chosen else "no solution has all its rewards",
+        alternatives=alternatives,
+        answers=answers,
+    )
+
+
+def _best_solutions(
+    solutions: Sequence[SampledSolution], random: Random
+) -> dict[Aggregation, SampledSolution | None]:
+    """Return the best solution by each aggregation, among those with all their rewards."""
     shuffled = random.sample(list(solutions), len(solutions))
-    best: dict[Aggregation, Sampled | None] = {}
+    best: dict[Aggregation, SampledSolution | None] = {}
     for aggregation in AGGREGATIONS:
-        worths = {i: solution.worth(aggregation) for i, solution in enumerate(shuffled)}
-        known = {i: worth for i, worth in worths.items() if worth is not None}
+        values = {i: one.combined_reward(aggregation) for i, one in enumerate(shuffled)}
+        known = {i: value for i, value in values.items() if value is not None}
         best[aggregation] = shuffled[max(known, key=known.__getitem__)] if known else None
     return best
 
 
-def keep_solutions(solutions: Sequence[Sampled]) -> list[dict[str, Any]]:
-    """Leave an account of the solutions in the log; what the store keeps."""
-    records = [
-        {
-            "text": solution.text,
-            "answer": solution.answer,
-            "rewards": [reward.value for reward in solution.rewards],
-            "missing": next((r.missing for r in solution.rewards if r.missing), None),
-        }
-        for solution in solutions
-    ]
+def record_solutions(solutions: Sequence[SampledSolution]) -> list[SampledSolutionRecord]:
+    """Write a table of the solutions to the transcript, and return their records."""
     lines = ["| | answer | " + " | ".join(AGGREGATIONS) + " |", "| --- " * 6 + "|"]
     for i, solution in enumerate(solutions):
-        worths = [solution.worth(aggregation) for aggregation in AGGREGATIONS]
-        shown = ["" if worth is None else f"{worth:.4f}" for worth in worths]
+        values = [solution.combined_reward(aggregation) for aggregation in AGGREGATIONS]
+        shown = ["" if value is None else f"{value:.4f}" for value in values]
         answer = "" if solution.answer is None else f"`{' '.join(solution.answer.split())[:80]}`"
         lines.append(f"| {i} | {answer.replace('|', '¦')} | {' | '.join(shown)} |")
     transcript().info("\n".join(lines), source="solutions")
-    return records
+    return [
+        SampledSolutionRecord(
+            text=solution.text,
+            answer=solution.answer,
+            rewards=[reward.value for reward in solution.rewards],
+            missing=next((r.missing for r in solution.rewards if r.missing), None),
+        )
+        for solution in solutions
+    ]

@@ -1,7 +1,7 @@
-"""Search guided by rewards: the best steps are kept, and the rest of the solution grows on them."""
+"""Search guided by rewards: each iteration keeps the best steps and continues from them."""
 
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeVar
 
@@ -10,65 +10,63 @@ from inspect_ai.util import collect, span
 
 from misstep.boxes import last_boxed
 from misstep.rewards import Aggregation, Reward, RewardModel, aggregate
-from misstep.solvers._account import Account
-from misstep.solvers._policy import Drawn, Policy
-from misstep.solvers._search_view import iteration_text
+from misstep.samples import CandidateRecord, IterationRecord
+from misstep.solvers._policy import Account, Policy, StepCandidate
 
 TRIES = 3
-"""So often a step is tried; a reward model that cannot give rewards would be paid without end."""
+"""The most tries of one step. A reward model that gives no rewards must not cost without end."""
+
+_LONGEST = 300
+"""Characters of a candidate that the transcript shows. The store has the full text."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Path:
-    """The steps that were taken, with their rewards."""
+    """The steps of a path, with their rewards."""
 
     steps: tuple[str, ...] = ()
     rewards: tuple[float, ...] = ()
-    final: bool = False
-
-    def with_step(self, candidate: Drawn, reward: float) -> "Path":
-        """The path after one more step."""
-        return Path((*self.steps, candidate.text), (*self.rewards, reward), candidate.final)
+    is_final: bool = False
 
     @property
     def answer(self) -> str | None:
-        r"""What stands in the last step's `\boxed{}`."""
+        r"""The content of the last step's `\boxed{}`."""
         return last_boxed(self.steps[-1]) if self.steps else None
 
 
 @dataclass(frozen=True)
-class Found:
-    """How a search ended."""
+class ScoredCandidate:
+    """A candidate for the next step of a path, with its reward."""
 
     path: Path
-    why: str | None = None
-    """Why it did not come to an end, where it did not."""
-    iterations: list[dict[str, Any]] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _Option:
-    """A candidate for a step on one of the paths."""
-
-    path: Path
-    candidate: Drawn
+    candidate: StepCandidate
     reward: Reward
+
+    @property
+    def next_path(self) -> Path:
+        """The path after this step."""
+        value = -1.0 if self.reward.value is None else self.reward.value
+        return Path(
+            (*self.path.steps, self.candidate.text),
+            (*self.path.rewards, value),
+            self.candidate.is_final,
+        )
 
 
 class Search:
-    """Beam search; with a width of 1 it is greedy.
+    """A beam search. With a width of 1 it is a greedy search.
 
     Args:
         policy: Writes candidates.
-        rewards: Scores them.
-        account: What it costs.
+        rewards: Scores candidates.
+        account: Counts calls and tokens.
         random: Breaks ties.
-        n: Candidates for a step, shared among the paths.
-        width: Paths that are kept.
-        aggregation: What a path is worth.
-        max_steps: Iterations at most; one that gives no step counts.
+        n: The number of candidates of an iteration, divided among the paths.
+        width: The number of paths to keep.
+        aggregation: How to combine the rewards of a path.
+        max_steps: The most iterations, with those that add no step.
     """
 
     def __init__(
@@ -90,132 +88,173 @@ class Search:
         self._width = width
         self._aggregation = aggregation
         self._max_steps = max_steps
-        self._iterations: list[dict[str, Any]] = []
+        self.iterations: list[IterationRecord] = []
 
-    async def run(self, problem: str) -> Found:
-        """Search for a solution of a problem."""
+    async def run(self, problem: str) -> tuple[Path, str | None]:
+        """Search for a solution: return the best path, and why it is unfinished if it is."""
         live, done = [Path()], list[Path]()
         why = f"it did not end within {self._max_steps} steps"
         tries = 0
         for number in range(1, self._max_steps + 1):
-            if self._account.exhausted:
-                why = "its budget of tokens is spent"
+            if self._account.is_exhausted:
+                why = "the token budget is used up"
                 break
             async with span(f"step {number}", type="search"):
                 kept, over = await self._iterate(problem, number, live, self._width - len(done))
-            done += [path for path in [*kept, *over] if path.final or path in over]
-            # Where no candidate had a reward, the same paths are tried again.
-            live = [path for path in kept if not path.final] or ([] if kept or over else live)
+            done += [path for path in [*kept, *over] if path.is_final or path in over]
+            # If no candidate has a reward, the next iteration tries the same paths again.
+            live = [path for path in kept if not path.is_final] or ([] if kept or over else live)
             if not live or len(done) >= self._width:
                 break
             tries = 0 if kept else tries + 1
             if tries == TRIES:
-                why = f"no candidate had a reward in {TRIES} tries, the last since {self._missing}"
+                why = (
+                    f"no candidate had a reward in {TRIES} tries; the last reason: {self._missing}"
+                )
                 break
         if done:
-            return Found(self._best(done), None, self._iterations)
+            return self._best(done), None
         best = self._best(live)
-        return Found(best, why + _repetition(best), self._iterations)
+        return best, why + _repetition(best)
 
     async def _iterate(
         self, problem: str, number: int, live: Sequence[Path], places: int
     ) -> tuple[list[Path], list[Path]]:
-        """One step further: the paths that go on, and those that the policy left as they are."""
+        """Add one step: return the paths to continue, and those that the policy left unchanged."""
         share = max(1, self._n // len(live))
         async with span("candidates"):
-            drawn = await _all([self._policy.next_steps(path.steps, share) for path in live])
+            drawn = await _gather([self._policy.next_steps(path.steps, share) for path in live])
         over = [
-            path for path, found in zip(live, drawn, strict=True) if path.answer and _silent(found)
+            path
+            for path, candidates in zip(live, drawn, strict=True)
+            if path.answer and _adds_nothing(candidates)
         ]
         async with span("rewards"):
-            scored = await _all(
+            scored = await _gather(
                 [
-                    self._options(problem, path, found)
-                    for path, found in zip(live, drawn, strict=True)
+                    self._score(problem, path, candidates)
+                    for path, candidates in zip(live, drawn, strict=True)
                     if path not in over
                 ]
             )
         options = [option for of_path in scored for option in of_path]
         chosen = self._choose(options, places - len(over))
-        self._keep(number, live, options, chosen, over)
-        return [_taken(option) for option in chosen], over
+        self._record(number, live, options, chosen, over)
+        return [option.next_path for option in chosen], over
 
-    async def _options(self, problem: str, path: Path, drawn: Sequence[Drawn]) -> list[_Option]:
+    async def _score(
+        self, problem: str, path: Path, drawn: Sequence[StepCandidate]
+    ) -> list[ScoredCandidate]:
         written = [candidate for candidate in drawn if candidate.text]
         rewards = await self._rewards.score_candidates(
             problem, path.steps, [candidate.text for candidate in written]
         )
-        options = [_Option(path, c, r) for c, r in zip(written, rewards, strict=True)]
-        empty = [candidate for candidate in drawn if not candidate.text]
-        return options + [_Option(path, c, Reward(None, "the candidate is empty")) for c in empty]
+        scored = [ScoredCandidate(path, c, r) for c, r in zip(written, rewards, strict=True)]
+        no_reward = Reward(None, "the candidate is empty")
+        return scored + [ScoredCandidate(path, c, no_reward) for c in drawn if not c.text]
 
-    def _choose(self, options: Sequence[_Option], places: int) -> list[_Option]:
-        """The best of those that have a reward; of equals any, by the seed."""
+    def _choose(self, options: Sequence[ScoredCandidate], places: int) -> list[ScoredCandidate]:
+        """Return the best candidates that have a reward. The seed decides ties."""
         known = [option for option in options if option.reward.value is not None]
         self._random.shuffle(known)
-        return sorted(known, key=lambda option: -self._worth(_taken(option)))[: max(0, places)]
+        return sorted(known, key=lambda option: -self._value(option.next_path))[: max(0, places)]
 
     @property
     def _missing(self) -> str:
         """Why the first candidate of the last iteration has no reward."""
-        candidates = self._iterations[-1]["candidates"]
-        return next((str(one["missing"]) for one in candidates), "there was none")
+        candidates = self.iterations[-1].candidates
+        return next((str(one.missing) for one in candidates), "there was no candidate")
 
     def _best(self, paths: Sequence[Path]) -> Path:
-        return max(paths, key=self._worth)
+        return max(paths, key=self._value)
 
-    def _worth(self, path: Path) -> float:
-        worth = aggregate(path.rewards, self._aggregation)
-        return -1.0 if worth is None else worth
+    def _value(self, path: Path) -> float:
+        value = aggregate(path.rewards, self._aggregation)
+        return -1.0 if value is None else value
 
-    def _keep(
+    def _record(
         self,
         number: int,
         live: Sequence[Path],
-        options: Sequence[_Option],
-        chosen: Sequence[_Option],
+        options: Sequence[ScoredCandidate],
+        chosen: Sequence[ScoredCandidate],
         over: Sequence[Path],
     ) -> None:
-        """Leave an account of an iteration in the log."""
-        records = [
-            {
-                "path": live.index(option.path),
-                "step": option.candidate.text,
-                "reward": option.reward.value,
-                "missing": option.reward.missing,
-                "final": option.candidate.final,
-                "count": option.candidate.count,
-                "chosen": option in chosen,
-            }
-            for option in options
-        ]
-        iteration = {
-            "iteration": number,
-            "paths": len(live),
-            "over": [live.index(path) for path in over],
-            # In the order in which the next iteration numbers them, final ones left out.
-            "kept": [options.index(option) for option in chosen],
-            "candidates": records,
-        }
-        self._iterations.append(iteration)
-        transcript().info(iteration_text(iteration), source="search")
+        """Keep the record of an iteration, and write it to the transcript."""
+        iteration = IterationRecord(
+            iteration=number,
+            paths=len(live),
+            over=[live.index(path) for path in over],
+            # The next iteration numbers paths in this order, without the final ones.
+            kept=[options.index(option) for option in chosen],
+            candidates=[
+                CandidateRecord(
+                    path=live.index(option.path),
+                    step=option.candidate.text,
+                    reward=option.reward.value,
+                    missing=option.reward.missing,
+                    final=option.candidate.is_final,
+                    count=option.candidate.count,
+                    chosen=option in chosen,
+                )
+                for option in options
+            ],
+        )
+        self.iterations.append(iteration)
+        transcript().info(iteration_table(iteration), source="search")
 
 
-async def _all(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """Everything at once; what is alone needs no group, which the log would show."""
+async def _gather(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run coroutines at once. A single one runs without a group, which the log would show."""
     return [await work[0]] if len(work) == 1 else await collect(*work)
 
 
-def _taken(option: _Option) -> Path:
-    value = option.reward.value
-    return option.path.with_step(option.candidate, -1.0 if value is None else value)
-
-
-def _silent(drawn: Sequence[Drawn]) -> bool:
-    """Whether the policy ended every time without a word: it has nothing to add."""
-    return all(not candidate.text and candidate.ended for candidate in drawn)
+def _adds_nothing(candidates: Sequence[StepCandidate]) -> bool:
+    """Return whether the policy ended every time without text: it has nothing to add."""
+    return all(not candidate.text and candidate.ended for candidate in candidates)
 
 
 def _repetition(path: Path) -> str:
     times = path.steps.count(path.steps[-1]) if path.steps else 0
-    return f"; its last step stands {times} times in it" if times > 1 else ""
+    return f"; its last step occurs {times} times" if times > 1 else ""
+
+
+def iteration_table(iteration: IterationRecord) -> str:
+    """Return the candidates of an iteration with their rewards, as a table in Markdown."""
+    several = iteration.paths > 1
+    head = ["", *(["path"] if several else []), "reward", "candidate"]
+    lines = [_row(head), _row(["---"] * len(head))]
+    ordered = sorted(iteration.candidates, key=lambda c: 1.0 if c.reward is None else -c.reward)
+    for candidate in ordered:
+        mark = "**→**" if candidate.chosen else ""
+        reward = "missing" if candidate.reward is None else f"{candidate.reward:.4f}"
+        path = [str(candidate.path)] if several else []
+        lines.append(_row([mark, *path, reward, _cell(candidate)]))
+    if iteration.over:
+        lines += ["", "The policy had nothing to add: the solution is complete."]
+    elif not any(candidate.chosen for candidate in iteration.candidates):
+        lines += ["", "No candidate has a reward: the step is tried again."]
+    return "\n".join(lines)
+
+
+def _cell(candidate: CandidateRecord) -> str:
+    notes = []
+    if candidate.final:
+        notes.append("final")
+    if candidate.count > 1:
+        notes.append(f"drawn {candidate.count} times")
+    if candidate.missing:
+        notes.append(candidate.missing)
+    text = candidate.step
+    shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    noted = f" *({_plain('; '.join(notes))})*" if notes else ""
+    return f"`{_plain(shown) or ' '}`{noted}"
+
+
+def _plain(text: str) -> str:
+    """Return text on one line, without characters that end a table cell or code."""
+    return " ".join(text.replace("|", "¦").replace("`", "'").split())
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,36 +1,32 @@
-"""The critic that judges one step at a time."""
+"""The critics that judge each step: stepwise by verdicts, reward by a threshold."""
 
 from typing import Literal
 
-from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect
 
-from misstep.registry import UnknownNameError, find_judge
-from misstep.rewards import StepVerdict, judge_messages, read_step_verdict
-from misstep.scorers import unread_output
-from misstep.solvers._asking import ask
-from misstep.solvers._threshold import keep_rewards
-from misstep.verdicts import NO_ERROR, Unread
+from misstep.registry import MisstepError, UnknownNameError, find_judge
+from misstep.rewards import StepVerdict, find_reward_model, judge_messages, read_step_verdict
+from misstep.samples import SolutionMetadata, StepRecord
+from misstep.solvers._calls import ask
+from misstep.solvers._verdicts import leave_first_below, leave_verdict
+from misstep.verdicts import NO_ERROR, Unread, Verdict
 
 Order = Literal["sequential", "parallel"]
 ORDERS: tuple[Order, ...] = ("sequential", "parallel")
 
-STEPS = "steps"
-"""Where the sample's store keeps what was said of each step."""
-
 
 @solver
 def stepwise(style: str = "single_token", order: Order = "sequential") -> Solver:
-    r"""Judge step after step; the first one that is judged wrong is the verdict.
+    r"""Judge each step by itself. The verdict is the first step that is judged wrong.
 
-    The judge's earlier replies stand in the conversation as if each had been the same, so both
+    The conversation shows the judge's earlier verdicts as if all of them were the same. So both
     orders ask the same questions and give the same verdict: `sequential` stops at the first wrong
     step and makes the fewest calls, `parallel` takes one round trip.
 
     Args:
-        style: How to ask: a name in `registry/judges.yaml`.
-        order: Step after step, or all at once.
+        style: The prompts: a name in `registry/judges.yaml`.
+        order: Judge the steps one after another (sequential) or all at once (parallel).
     """
     judge = find_judge(style)
     if order not in ORDERS:
@@ -38,42 +34,73 @@ def stepwise(style: str = "single_token", order: Order = "sequential") -> Solver
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         async def judged(step: int) -> StepVerdict:
-            questions = judge_messages(judge, state.input_text, steps, step)
-            output = await ask(state, generate, questions, step=step)
+            messages = judge_messages(judge, state.input_text, steps, step)
+            output = await ask(state, generate, messages, step=step)
             return read_step_verdict(output.choices[0], judge)
 
-        steps: list[str] = state.metadata["steps"]
+        steps = state.metadata_as(SolutionMetadata).steps
         verdicts: list[StepVerdict] = []
         if order == "parallel":
             verdicts = await collect(*(judged(step) for step in range(len(steps))))
         else:
             while len(verdicts) < len(steps) and (not verdicts or verdicts[-1].right is True):
                 verdicts.append(await judged(len(verdicts)))
-        state.store.set(STEPS, [_record(verdict) for verdict in verdicts])
-        state.output = _output(state, verdicts)
-        keep_rewards(state.output, [verdict.probability for verdict in verdicts], len(steps))
+        verdict, text = _first_wrong(verdicts)
+        probabilities = [one.probability for one in verdicts]
+        leave_verdict(
+            state,
+            verdict,
+            text,
+            rewards=[*probabilities, *[None] * (len(steps) - len(verdicts))],
+            steps=[_record(one) for one in verdicts],
+        )
         return state
 
     return solve
 
 
-def _record(verdict: StepVerdict) -> dict[str, object]:
-    word = verdict.right if isinstance(verdict.right, Unread) else _word(verdict.right)
-    return {"verdict": str(word), "probability": verdict.probability}
+def _record(verdict: StepVerdict) -> StepRecord:
+    right = verdict.right
+    word = right.value if isinstance(right, Unread) else "right" if right else "wrong"
+    return StepRecord(verdict=word, probability=verdict.probability)
 
 
-def _word(right: bool) -> str:
-    return "right" if right else "wrong"
-
-
-def _output(state: TaskState, verdicts: list[StepVerdict]) -> ModelOutput:
-    """The first step that was not judged right, as a critic would write it."""
-    model = str(state.model)
+def _first_wrong(verdicts: list[StepVerdict]) -> tuple[Verdict | Unread, str]:
+    """Return the first step that was not judged right, and a text that says so."""
     for step, verdict in enumerate(verdicts):
         if isinstance(verdict.right, Unread):
-            text = f"The verdict on step {step} could not be read ({verdict.right})."
-            return unread_output(model, verdict.right, text)
+            why = verdict.right
+            return why, f"The verdict on step {step} could not be read ({why})."
         if not verdict.right:
-            text = f"Step {step} is the first that was judged wrong: \\boxed{{{step}}}"
-            return ModelOutput.from_content(model, text)
-    return ModelOutput.from_content(model, f"No step was judged wrong: \\boxed{{{NO_ERROR}}}")
+            return step, f"Step {step} is the first that was judged wrong: \\boxed{{{step}}}"
+    return NO_ERROR, f"No step was judged wrong: \\boxed{{{NO_ERROR}}}"
+
+
+@solver
+def reward(style: str = "single_token", threshold: float | None = None) -> Solver:
+    r"""Score each step with a reward model. The verdict is the first step under the threshold.
+
+    All steps are scored, also those after the first wrong one. So the log holds every reward, and
+    another threshold needs no further call. The reward model is the role `reward`, or else the
+    model under test.
+
+    Args:
+        style: The prompts of a judge: a name in `registry/judges.yaml`. Models that score steps
+            have their own format.
+        threshold: A step with a smaller reward is wrong. Default: the reward model's own.
+    """
+    find_judge(style)
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise MisstepError(f"threshold={threshold}: expected a number from 0 to 1.")
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        model = find_reward_model(style)
+        steps = state.metadata_as(SolutionMetadata).steps
+        rewards = await model.score_steps(state.input_text, steps)
+        limit = model.threshold if threshold is None else threshold
+        values = [reward.value for reward in rewards]
+        missing = next((reward.missing for reward in rewards if reward.value is None), None)
+        leave_first_below(state, values, limit, missing=missing)
+        return state
+
+    return solve

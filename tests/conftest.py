@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from misstep.loaders import Row, load_rows
+from misstep.loaders import FirstErrorRow, load_rows
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import local_model, run_task
 
@@ -53,7 +53,7 @@ def real_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def real_rows(real_data) -> dict[str, list[Row]]:
+def real_rows(real_data) -> dict[str, list[FirstErrorRow]]:
     """Return the checked rows of the two subsets in the mirror."""
     return {subset: load_rows("processbench", subset) for subset in ("gsm8k", "math")}
 

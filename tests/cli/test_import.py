@@ -9,8 +9,8 @@ from inspect_ai.scorer import SampleScore
 
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
-from misstep.scorers import first_error_metrics, read_vote, score_votes
-from misstep.solvers._threshold import first_below
+from misstep.scorers import Vote, first_error_metrics, score_votes
+from misstep.solvers._verdicts import first_below
 from misstep.verdicts import Unread
 from tests.support.runs import metrics_of
 
@@ -63,9 +63,8 @@ def test_every_verifiers_scores_give_their_known_f1(real_data, real_rows, model)
         if row["model"] == model:
             known = row["step_scores_up_to_first_error"]
             rewards = [*known, *[None] * (steps[row["id"]] - len(known))]
-            output = first_below(model, rewards, 0.5, Unread.NOT_RECORDED)
-            votes = [read_vote(choice, "strict") for choice in output.choices]
-            score = score_votes(votes, row["label"], steps[row["id"]])
+            verdict, _ = first_below(rewards, 0.5, Unread.NOT_RECORDED)
+            score = score_votes([Vote(verdict, None)], row["label"], steps[row["id"]])
             metadata = {"has_error": row["label"] != -1, "subset": row["config"]}
             scores.append(SampleScore(score=score, sample_metadata=metadata))
     assert_known(first_error_metrics()(scores), model)

@@ -34,4 +34,8 @@ def test_recorded_solutions_become_a_log_for_each_reward_model(tmp_path):
     answers = {s.id: s.scores["final_answer"].answer for s in by_model["imported/two"].samples}
     assert answers == {"p": "4", "q": "4"}
     [first, _] = by_model["imported/one"].samples
-    assert [s["rewards"] for s in first.store["search"]] == [[0.9, 0.2], [0.3, 0.8], [0.5, 0.5]]
+    assert [s["rewards"] for s in first.store["SearchRecord:solutions"]] == [
+        [0.9, 0.2],
+        [0.3, 0.8],
+        [0.5, 0.5],
+    ]

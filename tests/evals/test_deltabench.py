@@ -105,4 +105,4 @@ def test_a_row_whose_error_is_nowhere_can_be_scored(serve, tmp_path):
     log, _ = serve(deltabench(source=str(path), votes=1), lambda *_: r"\boxed{-1}")
     [sample] = log.samples
     assert (sample.scores["first_error"].value, log.status) == ("I", "success")
-    assert sample.metadata["annotation_problems"] == ["section 9 is not one of its 1 to 3"]
+    assert sample.metadata["annotation_problems"] == ["section 9 is not one of its sections 1 to 3"]

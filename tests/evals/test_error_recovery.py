@@ -1,8 +1,5 @@
 """Error recovery against a real server: what is sent, and what becomes of replies."""
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +9,7 @@ import yaml
 
 from misstep.evals.error_recovery import error_recovery
 from misstep.registry import MisstepError, evals
+from misstep.samples import RecoveryMetadata
 from misstep.solvers import ContinuationOptions, continuation_tokens
 from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
 from tests.support.recovery_model import is_final, knows, student, variation_of
@@ -103,7 +101,10 @@ def test_roles_and_order_of_the_messages(serve, options, notices, calls):
         **{name: value for name, value in options.items() if name != "turn"}
     )
     for sample in task.dataset:
-        assert continuation_tokens(sample.input, sample.metadata, chosen).calls == calls
+        assert (
+            continuation_tokens(sample.input, sample.metadata_as(RecoveryMetadata), chosen).calls
+            == calls
+        )
     # Whoever is told to continue has to be told so, and only there.
     for request in server.requests:
         flagged = request.body.get("continue_final_message", False)
@@ -151,7 +152,9 @@ def test_every_variation_is_a_span_and_the_turn_is_recorded(whole_run):
         if event.event == "info"
     }
     assert told == {"NR": "plain", "CR": "new_turn", "IR": "new_turn"}
-    assert {name: kept["turn"] for name, kept in sample.store["variations"].items()} == told
+    assert {
+        name: kept["turn"] for name, kept in sample.store["RecoveryRecord:variations"].items()
+    } == told
     assert [message.role for message in sample.messages] == [
         *("system", "user", "assistant", "assistant", "system", "assistant"),
     ]
@@ -238,7 +241,7 @@ def test_the_embedded_model_continues_the_given_text(tmp_path):
     task = generated(max_tokens=4)
     log = succeed(task, tmp_path, "embedded/smollm2", limit=1)
     [sample] = log.samples
-    turns = {name: kept["turn"] for name, kept in sample.store["variations"].items()}
+    turns = {name: kept["turn"] for name, kept in sample.store["RecoveryRecord:variations"].items()}
     assert turns == {"NR": "plain", "CR": "continued", "IR": "continued"}
     given = [*sample.metadata["correct_steps"], sample.metadata["incorrect_step"]]
     assert [m.role for m in sample.messages] == [
@@ -266,7 +269,9 @@ def test_where_a_trailing_message_is_refused_the_model_is_asked_to_go_on(serve):
     log, _ = serve(task, refusing(task))
     assert log.status == "success"
     for sample in log.samples:
-        turns = {name: kept["turn"] for name, kept in sample.store["variations"].items()}
+        turns = {
+            name: kept["turn"] for name, kept in sample.store["RecoveryRecord:variations"].items()
+        }
         assert turns == {"NR": "plain", "CR": "asked", "IR": "asked"}
         roles = [message.role for message in sample.messages]
         assert roles == ["system", "user", "assistant", "user", "assistant", "system", "assistant"]
@@ -325,10 +330,10 @@ def test_a_wrong_argument_names_what_is_allowed(options, says):
     [
         ("misstep/error-recovery.sample", {}),
         ("evals/error_recovery.py@error-recovery.sample", {}),
-        ("misstep/error-recovery", {"variant": "sample"}),
+        ("misstep/error-recovery", {"source": "generated", "per_task": 8, "max_tokens": 32}),
     ],
 )
-def test_three_ways_to_a_variant(tmp_path, monkeypatch, spec, arguments):
+def test_a_variant_is_its_base_task_with_arguments(tmp_path, monkeypatch, spec, arguments):
     monkeypatch.chdir(ROOT)
     with OpenAIServer(lambda request, choice: "1") as server:
         log = run_task(spec, tmp_path, local_model(server), task_args=arguments, limit=1)
@@ -337,23 +342,6 @@ def test_three_ways_to_a_variant(tmp_path, monkeypatch, spec, arguments):
     assert log.eval.dataset.samples == 40
     # What `inspect eval-retry` gives the task again.
     assert log.eval.task_args_passed == arguments
-
-
-def test_an_unknown_variant_lists_the_close_ones(tmp_path):
-    done = subprocess.run(
-        [
-            str(Path(sys.executable).parent / "inspect"),
-            *("eval", "misstep/error-recovery", "-T", "variant=smal", "--model", "mockllm/model"),
-        ],
-        cwd=tmp_path,
-        env=dict(os.environ),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    shown = " ".join((done.stdout + done.stderr).split())
-    assert "Unknown variant 'smal'. Did you mean 'small'?" in shown
-    assert "Traceback" not in shown
 
 
 def test_estimates_are_those_of_the_conversations(real_data):
@@ -365,7 +353,9 @@ def test_estimates_are_those_of_the_conversations(real_data):
         reasoning = variant.args.get("max_tokens", 200)
         chosen = ContinuationOptions(own_reasoning=options.get("own_reasoning", True))
         uses = [
-            continuation_tokens(s.input, s.metadata, chosen, reasoning_tokens=reasoning)
+            continuation_tokens(
+                s.input, s.metadata_as(RecoveryMetadata), chosen, reasoning_tokens=reasoning
+            )
             for s in task.dataset
         ]
         assert len(uses) == variant.size.samples, name

@@ -99,11 +99,11 @@ def test_each_step_is_the_best_of_the_candidates(search):
     log, server = search()
     for sample in log.samples:
         problem, steps = sample.input, []
-        for iteration in sample.store["search"]:
+        for iteration in sample.store["SearchRecord:iterations"]:
             candidates = [step_text(problem, steps, choice) for choice in range(6)]
             rewards = {text: reward(text) for text in candidates}
             found = {c["step"]: c for c in iteration["candidates"]}
-            assert {text: c["reward"] for text, c in found.items()} == pytest.approx(rewards)
+            assert {text: c.get("reward") for text, c in found.items()} == pytest.approx(rewards)
             # Equal candidates are scored once.
             assert [found[text]["count"] for text in candidates] == [2, 2, 1, 1, 1, 1]
             [chosen] = [text for text, c in found.items() if c["chosen"]]
@@ -171,7 +171,7 @@ def test_best_of_n_chooses_by_four_aggregations_from_the_same_solutions(search):
     log, _ = search(method="best_of_n", aggregation="mean")
     means = {"last": lambda r: r[-1], "min": min, "product": prod, "mean": fmean}
     for sample in log.samples:
-        solutions = sample.store["search"]
+        solutions = sample.store["SearchRecord:solutions"]
         assert len(solutions) == 8
         for solution in solutions:
             expected = [reward(step) for step in solution["text"].split("\n\n")]
@@ -205,7 +205,7 @@ def test_beam_search_keeps_the_best_paths(search):
     log, _ = search(method="beam", n=8, width=2, aggregation="product", limit=3)
     for sample in log.samples:
         paths = [((), 1.0)]
-        for iteration in sample.store["search"]:
+        for iteration in sample.store["SearchRecord:iterations"]:
             share = 8 // len(paths)
             worths = sorted(
                 (
@@ -219,7 +219,7 @@ def test_beam_search_keeps_the_best_paths(search):
             chosen = [candidates[i] for i in iteration["kept"]]
             assert {c["step"] for c in chosen} == {c["step"] for c in candidates if c["chosen"]}
             paths = [
-                ((*paths[c["path"]][0], c["step"]), paths[c["path"]][1] * c["reward"])
+                ((*paths[c["path"]][0], c["step"]), paths[c["path"]][1] * c.get("reward"))
                 for c in chosen
             ]
             assert [worth for _, worth in paths] == pytest.approx(worths[:2])
@@ -229,10 +229,10 @@ def test_beam_search_keeps_the_best_paths(search):
 def test_a_budget_ends_a_search_and_lengthens_sampling(search):
     log, _ = search(budget=1, limit=1)
     score = log.samples[0].scores["final_answer"]
-    assert "Unfinished: its budget of tokens is spent" in score.explanation
-    assert len(log.samples[0].store["search"]) == 1
+    assert "Unfinished: the token budget is used up" in score.explanation
+    assert len(log.samples[0].store["SearchRecord:iterations"]) == 1
     log, _ = search(method="majority", n=2, budget=600, limit=1)
-    assert len(log.samples[0].store["search"]) > 2
+    assert len(log.samples[0].store["SearchRecord:iterations"]) > 2
     assert log.samples[0].scores["final_answer"].metadata["budget"]["tokens"] >= 600
 
 
@@ -240,8 +240,8 @@ def test_a_budget_ends_a_search_and_lengthens_sampling(search):
     ("write", "says", "iterations"),
     [
         (lambda steps, choice: f"And then {len(steps)}-{choice}.", "did not end within 4 steps", 4),
-        (lambda steps, choice: "The same.", "its last step stands 4 times", 4),
-        (lambda steps, choice: "", "in 3 tries, the last since the candidate is empty", 3),
+        (lambda steps, choice: "The same.", "its last step occurs 4 times", 4),
+        (lambda steps, choice: "", "in 3 tries; the last reason: the candidate is empty", 3),
     ],
     ids=["never ends", "repeats itself", "is silent"],
 )
@@ -258,7 +258,7 @@ def test_a_policy_that_does_not_end_leaves_the_sample_unfinished(search, write, 
         score = sample.scores["final_answer"]
         assert (score.value, score.answer) == ("I", None)
         assert says in score.explanation
-        assert len(sample.store["search"]) == iterations
+        assert len(sample.store["SearchRecord:iterations"]) == iterations
     got = metrics_of(log, "final_answer")
     assert (got["unfinished"], got["unanswered"], got["total_count"]) == (1.0, 1.0, 2)
 
@@ -273,7 +273,10 @@ def test_a_policy_with_nothing_to_add_after_its_answer_has_ended(search):
 
     log, _ = search(reply, limit=1)
     [sample] = log.samples
-    assert (sample.scores["final_answer"].answer, len(sample.store["search"])) == ("4", 2)
+    assert (sample.scores["final_answer"].answer, len(sample.store["SearchRecord:iterations"])) == (
+        "4",
+        2,
+    )
     assert sample.scores["final_answer"].metadata["finished"]
 
 
@@ -292,15 +295,15 @@ def test_candidates_without_a_reward_are_left_out_and_a_step_is_tried_again(sear
 
     log, _ = search(reply, limit=1)
     [sample] = log.samples
-    first, *others = sample.store["search"]
-    assert all(c["reward"] is None and c["missing"] for c in first["candidates"])
+    first, *others = sample.store["SearchRecord:iterations"]
+    assert all(c.get("reward") is None and c.get("missing") for c in first["candidates"])
     assert not any(c["chosen"] for c in first["candidates"])
     assert len(others) == LAST
     for iteration in others:
         even = [
             c for c in iteration["candidates"] if int(c["step"].split()[3].rstrip(".")) % 2 == 0
         ]
-        assert all("could not be read (empty)" in c["missing"] for c in even)
+        assert all("could not be read (empty)" in c.get("missing") for c in even)
         assert not any(c["chosen"] for c in even)
     assert sample.scores["final_answer"].metadata["finished"]
 
@@ -315,7 +318,7 @@ def test_a_judge_without_logprobs_ends_a_search_after_a_few_tries(search):
     [sample] = log.samples
     score = sample.scores["final_answer"]
     assert (score.value, score.answer) == ("I", None)
-    assert "in 3 tries, the last since the model gave no logprobs" in score.explanation
+    assert "in 3 tries; the last reason: the model gave no logprobs" in score.explanation
     assert len(server.requests) == 3 * (1 + 6)
 
 
@@ -324,7 +327,11 @@ def test_a_context_that_is_too_long_for_the_judge_is_a_missing_reward(search):
     script = [None, Fault.CONTEXT_LENGTH, Fault.CONTEXT_LENGTH]
     log, _ = search(faults=Faults(script=script), limit=1)
     [sample] = log.samples
-    missing = [c["missing"] for c in sample.store["search"][0]["candidates"] if c["missing"]]
+    missing = [
+        c.get("missing")
+        for c in sample.store["SearchRecord:iterations"][0]["candidates"]
+        if c.get("missing")
+    ]
     assert len(missing) == 2
     assert all("truncated" in why for why in missing)
     assert sample.scores["final_answer"].metadata["finished"]
@@ -332,7 +339,7 @@ def test_a_context_that_is_too_long_for_the_judge_is_a_missing_reward(search):
 
 def test_an_answer_that_explodes_is_undecided_and_the_run_goes_on(search, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "misstep.scorers._answers.compare_answers", partial(compare_answers, seconds=4)
+        "misstep.scorers._final_answer.compare_answers", partial(compare_answers, seconds=4)
     )
     path = tmp_path / "powers.jsonl"
     rows = [{"problem": p, "answer": "2^{10}"} for p in ("p", "q")]
@@ -364,7 +371,7 @@ def test_a_server_that_stops_in_the_middle_and_comes_back_loses_nothing(search):
     for before, after in zip(calm.samples, log.samples, strict=True):
         assert after.error is None
         assert after.output.completion == before.output.completion
-        assert after.store["search"] == before.store["search"]
+        assert after.store["SearchRecord:iterations"] == before.store["SearchRecord:iterations"]
 
 
 def test_a_missing_role_and_wrong_settings_get_one_message(tmp_path, problems):
@@ -398,7 +405,7 @@ def test_the_embedded_model_guides_itself_end_to_end(tmp_path):
         max_tokens=8,
     )
     [sample] = log.samples
-    iterations = sample.store["search"]
+    iterations = sample.store["SearchRecord:iterations"]
     assert len(iterations) == 2
     for iteration in iterations:
         for candidate in iteration["candidates"]:

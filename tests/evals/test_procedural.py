@@ -5,7 +5,7 @@ from inspect_ai.util import registry_create
 import misstep.registry.entry_point  # noqa: F401
 from misstep.evals.procedural import procedural
 from misstep.generator import FAMILIES
-from misstep.loaders import LazyDataset, Row, RowStream, procedural_dataset
+from misstep.loaders import FirstErrorRow, LazyDataset, RowStream, procedural_dataset
 from misstep.registry import MisstepError, evals
 from misstep.solvers import critique_prompt
 from tests.support.runs import succeed
@@ -35,7 +35,7 @@ def test_metadata_has_what_is_known_of_the_error():
     assert sample.metadata["position"] > 2 / 3
     assert len(sample.metadata["steps"]) == sample.metadata["length"] == 12
     assert sample.metadata["correct_steps"] != sample.metadata["steps"]
-    Row.model_validate({"id": sample.id, "problem": sample.input, **sample.metadata})
+    FirstErrorRow.model_validate({"id": sample.id, "problem": sample.input, **sample.metadata})
 
 
 @pytest.mark.parametrize(

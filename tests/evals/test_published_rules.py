@@ -16,7 +16,7 @@ from inspect_ai.scorer import SampleScore, Target
 from inspect_ai.solver import TaskState
 
 from misstep.evals.processbench import processbench
-from misstep.loaders import sample_of
+from misstep.loaders import first_error_sample
 from misstep.scorers import first_error, first_error_metrics
 from tests.solvers.test_prompts import published_prompt
 from tests.support.runs import metrics_of
@@ -102,7 +102,7 @@ async def test_figures_on_all_real_rows_are_those_of_the_published_rules(real_ro
 
     scores = []
     for row in real_rows[subset]:
-        sample = sample_of(row)
+        sample = first_error_sample(row)
         output = ModelOutput(choices=[choice(text) for text in texts_of(row)])
         state = TaskState(
             ModelName("x/y"), row.id, 1, row.problem, [], output=output, metadata=sample.metadata

@@ -64,7 +64,7 @@ def test_recorded_scores_judge_each_step(tmp_path, own_file, order):
     log = replay(tmp_path, own_file, records, critic="stepwise", order=order)
     assert answers(log) == {"a": "0", "b": "-1", "c": "2"}
     for sample in log.samples:
-        judged = [step["probability"] for step in sample.store["steps"]]
+        judged = [step["probability"] for step in sample.store["CriticVerdict:steps"]]
         assert judged == pytest.approx(scores[sample.id])
 
 

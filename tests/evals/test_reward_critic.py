@@ -65,7 +65,7 @@ def test_stepwise_leaves_its_probabilities_under_the_same_name(serve):
     )
     for sample in log.samples:
         rewards = sample.scores["first_error"].metadata["rewards"]
-        judged = [step["probability"] for step in sample.store["steps"]]
+        judged = [step["probability"] for step in sample.store["CriticVerdict:steps"]]
         assert rewards == judged + [None] * (len(sample.metadata["steps"]) - len(judged))
 
 
@@ -152,7 +152,7 @@ def test_a_judge_without_logprobs_has_no_rewards(serve, own_file, reply, says):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"critic": "reward", "threshold": 1.5}, "threshold=1.5: a number from 0 to 1"),
+        ({"critic": "reward", "threshold": 1.5}, "threshold=1.5: expected a number from 0 to 1"),
         ({"critic": "stepwise", "threshold": 0.5}, "goes with critic=reward"),
         ({"critic": "reward", "style": "writen"}, "Did you mean 'written'"),
         ({"critic": "reward", "votes": 8}, "votes go with critic=critique"),

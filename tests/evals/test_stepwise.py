@@ -90,7 +90,7 @@ def test_each_step_is_judged_as_its_own_rule_says(serve):
                 prediction = i
                 break
         assert sample.scores["first_error"].answer == str(prediction)
-        judged = sample.store["steps"]
+        judged = sample.store["CriticVerdict:steps"]
         assert [step["verdict"] for step in judged[:-1]] == ["right"] * (len(judged) - 1)
         expected = [8 / 9 if step["verdict"] == "right" else 1 / 9 for step in judged]
         assert [step["probability"] for step in judged] == pytest.approx(expected)

@@ -54,7 +54,7 @@ def test_a_server_that_ignores_n_gets_eight_requests_with_eight_seeds(serve):
         record = sample.scores["first_error"].metadata["voting"]
         assert record["votes"] == ["2", "2", "0", "1", "0", "2", "1", "3"]
         infos = [event.data for event in sample.events if event.event == "info"]
-        assert infos == ["1 of 8 choices came back: asking for the rest one by one."]
+        assert infos == ["1 of 8 choices came back. The others are drawn singly."]
 
 
 def test_a_server_that_gives_some_of_the_choices_is_asked_for_the_rest(serve):

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from misstep.cli._main import cli
 from misstep.forge import AUTOMATIC, Example, audit, check_example, compared, late_start
 from misstep.forge._arithmetic import false_equations
-from misstep.scorers import Comparison, Outcome
+from misstep.scorers import Comparison, ComparisonOutcome
 from tests.forge.good import GOOD, STEPS, WRONG, rewritten, spoilt
 
 
@@ -110,7 +110,7 @@ def test_every_way_to_spoil_it_has_its_name(content, name):
 
 def test_what_is_not_decided_is_not_accepted():
     example = Example.model_validate(GOOD)
-    undecided = Comparison(Outcome.UNDECIDED, "too long")
+    undecided = Comparison(ComparisonOutcome.UNDECIDED, "too long")
     [failure] = check_example(example, undecided)
     assert failure.name == "different_final_answer: undecided"
     [failure] = check_example(example, None)

@@ -6,7 +6,7 @@ from statistics import mean
 import pytest
 
 from misstep.generator import FAMILIES, solutions
-from misstep.generator._facts import third_of
+from misstep.samples import third_of
 from tests.generator.classifier import accuracy
 
 TRAINED, TESTED = 5000, 2000

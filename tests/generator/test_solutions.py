@@ -7,8 +7,8 @@ from hashlib import sha256
 import pytest
 
 from misstep.generator import ERROR_TYPES, FAMILIES, POSITIONS, VERSION, solutions
-from misstep.generator._facts import third_of
 from misstep.registry import MisstepError
+from misstep.samples import third_of
 
 PINNED = "815ef75e49fbc13b1a281c7dead16b503e606e44b7b99bb454a0672e334d4bfe"
 """Of the first rows of seed 7. If this changes, VERSION must change too."""

@@ -2,13 +2,16 @@ import csv
 import gzip
 import io
 import json
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from misstep.loaders import load_rows, read_rows
-from misstep.registry import DataError, from_start
+from misstep.registry import DataError, user_path
 
 
 @pytest.fixture
@@ -98,6 +101,19 @@ def test_a_broken_archive_gets_one_message(tmp_path, kept):
         load_rows(str(path))
 
 
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+@pytest.mark.parametrize("chain", ["", "simplecache::"])
+def test_a_server_without_range_requests_is_enough(tmp_path, ending, chain):
+    rows = [{"id": "a", "problem": "p", "steps": ["s"], "label": 0}]
+    (tmp_path / f"x{ending}").write_bytes(in_format(rows, ending))
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        read = load_rows(f"{chain}http://127.0.0.1:{server.server_port}/x{ending}")
+        server.shutdown()
+    assert [row.id for row in read] == ["a"]
+
+
 def test_any_fsspec_address(own_rows, expected):
     import fsspec
 
@@ -153,6 +169,6 @@ def test_relative_paths_are_those_of_the_shell(tmp_path, monkeypatch):
     (now / "here.jsonl").touch()
     monkeypatch.setattr("misstep.registry._user_input._START", started)
     monkeypatch.chdir(now)
-    assert from_start("both.jsonl") == started / "both.jsonl"
-    assert from_start("here.jsonl") == now / "here.jsonl"
-    assert from_start("gone.jsonl") == started / "gone.jsonl"
+    assert user_path("both.jsonl") == started / "both.jsonl"
+    assert user_path("here.jsonl") == now / "here.jsonl"
+    assert user_path("gone.jsonl") == started / "gone.jsonl"

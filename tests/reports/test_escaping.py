@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from playwright.sync_api import expect
 
 from misstep.cli._main import cli
-from misstep.loaders import Row
+from misstep.loaders import FirstErrorRow
 from tests.reports.conftest import dataset, write_run
 from tests.reports.test_page import Opened
 
@@ -24,7 +24,7 @@ def nasty(tmp_path_factory):
     """Two runs whose every text is hostile."""
     folder = tmp_path_factory.mktemp("nasty")
     rows = [
-        Row(
+        FirstErrorRow(
             id=f"{i} {TEXT}",
             problem=TEXT,
             steps=[TEXT, TEXT],

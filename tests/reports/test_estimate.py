@@ -9,7 +9,7 @@ from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
 from misstep.loaders import load_rows
-from misstep.registry import CHARACTERS_A_TOKEN, Price, price_of, prices
+from misstep.registry import CHARACTERS_PER_TOKEN, Price, price_of, prices
 from misstep.reports import estimate
 from misstep.reports._estimate import token_counter
 from tests.reports.conftest import ROWS
@@ -49,7 +49,7 @@ def test_calls_and_prompts_are_those_of_the_run(tmp_path, arguments):
     texts = [
         sum(len(message["content"]) for message in request.body["messages"]) for request in requests
     ]
-    assert found.prompt_tokens == sum(-(-text // CHARACTERS_A_TOKEN) for text in texts)
+    assert found.prompt_tokens == sum(-(-text // CHARACTERS_PER_TOKEN) for text in texts)
     assert not found.prompt_exact
     assert "divided by 3" in found.prompt_rule
     assert found.failed == 0

@@ -1,7 +1,7 @@
 import anyio
 import pytest
 
-from misstep.scorers import Outcome, compare_answers, compare_texts
+from misstep.scorers import ComparisonOutcome, compare_answers, compare_texts
 
 SAME = [
     ("0.5", "1/2"),
@@ -29,24 +29,24 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("answer", "target"), SAME)
 def test_another_spelling_is_the_same_answer(answer, target):
-    assert compare_texts(answer, target).outcome is Outcome.SAME
+    assert compare_texts(answer, target).outcome is ComparisonOutcome.SAME
 
 
 @pytest.mark.parametrize(("answer", "target"), DIFFERENT)
 def test_different_answers_say_how_they_differ(answer, target):
     comparison = compare_texts(answer, target)
-    assert comparison.outcome is Outcome.DIFFERENT
+    assert comparison.outcome is ComparisonOutcome.DIFFERENT
     assert comparison.reason
 
 
 @pytest.mark.parametrize("target", ["", "   "])
 def test_no_target_is_undecided(target):
-    assert compare_texts("7", target).outcome is Outcome.UNDECIDED
+    assert compare_texts("7", target).outcome is ComparisonOutcome.UNDECIDED
 
 
 def test_a_very_long_answer_is_not_read_as_mathematics():
     comparison = compare_texts("x+" * 5_000, "x")
-    assert comparison.outcome is Outcome.UNDECIDED
+    assert comparison.outcome is ComparisonOutcome.UNDECIDED
     assert "10,000 characters" in comparison.reason
 
 
@@ -57,7 +57,7 @@ def test_answers_that_explode_are_undecided_and_the_rest_goes_on():
         return explosive, unstoppable, await compare_answers(r"\frac{2}{4}", "0.5")
 
     explosive, unstoppable, plain = anyio.run(compare)
-    assert explosive.outcome is Outcome.UNDECIDED
+    assert explosive.outcome is ComparisonOutcome.UNDECIDED
     assert "took too long" in explosive.reason
-    assert unstoppable.outcome is Outcome.UNDECIDED
-    assert plain.outcome is Outcome.SAME
+    assert unstoppable.outcome is ComparisonOutcome.UNDECIDED
+    assert plain.outcome is ComparisonOutcome.SAME

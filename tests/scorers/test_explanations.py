@@ -13,11 +13,11 @@ from misstep.verdicts import Unread
         (-1, 1, "Predicted no error; the first wrong step is 1 (of 0 to 3)."),
         (-1, -1, "Predicted no error; there is no error."),
         (2, -1, "Predicted step 2; there is no error."),
-        (9, -1, "Predicted step 9, which is not there; there is no error."),
+        (9, -1, "Predicted step 9, which does not exist; there is no error."),
         (
             Unread.TRUNCATED,
             -1,
-            "No verdict: the reply was cut off for its length; there is no error.",
+            "No verdict: the reply reached the length limit; there is no error.",
         ),
     ],
 )

@@ -1,14 +1,17 @@
+import asyncio
 from math import isnan, sqrt
 from random import Random
 
 import pytest
-from inspect_ai.scorer import SampleScore, Score
+from inspect_ai.model import ModelName
+from inspect_ai.scorer import SampleScore, Score, Target
+from inspect_ai.solver import TaskState
 from statsmodels.stats.proportion import proportion_confint
 
 from misstep.registry import MisstepError
-from misstep.scorers import Reply, VariationRecord, rates_by, recovery_metrics, recovery_outcomes
+from misstep.samples import ReplyRecord, VariationRecord
+from misstep.scorers import rates_by, recovery, recovery_metrics, recovery_samples
 from misstep.scorers._recovery import score_variations
-from misstep.scorers._variations import kept_variations
 
 TASKS = ("word_sorting", "dyck_languages", "sorting")
 
@@ -114,14 +117,14 @@ def test_epochs_of_a_sample_are_one_sample():
         proportion_confint(0.5, 1, method="wilson")[1]
     )
     assert found["total_count"] == 2
-    assert list(rates_by(recovery_outcomes(epochs), "task")) == ["word_sorting"]
+    assert list(rates_by(recovery_samples(epochs), "task")) == ["word_sorting"]
 
 
 def record(answer, stop="stop", reasoning="stop", turn="new_turn"):
     return VariationRecord(
         answer=answer,
-        last=Reply(stop_reason=stop, empty=not answer.strip(), tokens=5),
-        reasoning=[Reply(stop_reason=reasoning, empty=False, tokens=7)],
+        last=ReplyRecord(stop_reason=stop, empty=not answer.strip(), tokens=5),
+        reasoning=[ReplyRecord(stop_reason=reasoning, empty=False, tokens=7)],
         turn=turn,
     )
 
@@ -153,7 +156,7 @@ def test_an_answer_cannot_break_out_of_its_cell():
 
 
 def test_what_another_solver_left_is_refused():
-    from inspect_ai.util import Store
-
+    metadata = {"task": "word_sorting", "correct_steps": [], "incorrect_step": "x"}
+    state = TaskState(ModelName("mockllm/model"), "1", 1, "?", [], metadata=metadata)
     with pytest.raises(MisstepError, match="no answer to the variation NR"):
-        kept_variations(Store())
+        asyncio.run(recovery()(state, Target("1")))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from inspect_ai.log import EvalDataset
 
 from misstep.cli._main import cli
-from misstep.loaders import Row
+from misstep.loaders import FirstErrorRow
 from misstep.reports import file_name
 from tests.support.logs import write_first_error_log
 
@@ -31,7 +31,7 @@ def test_any_text_becomes_one_part_of_a_path(text):
 @pytest.mark.parametrize("form", ["processbench", "deltabench", "json"])
 def test_exported_files_stay_in_their_folder(tmp_path, form):
     rows = [
-        Row(id=f"{name}/{label}", problem="p", steps=["s"], label=label, subset=name)
+        FirstErrorRow(id=f"{name}/{label}", problem="p", steps=["s"], label=label, subset=name)
         for name in EVIL
         for label in (-1, 0)
     ]

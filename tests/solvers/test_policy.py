@@ -4,8 +4,9 @@ import pytest
 from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelName
 from inspect_ai.solver import TaskState
 
-from misstep.solvers._policy import Policy, distinct
-from misstep.solvers._search_view import iteration_text
+from misstep.samples import IterationRecord
+from misstep.solvers._policy import Policy, distinct_candidates
+from misstep.solvers._search import iteration_table
 
 
 def choice(text, stop="stop"):
@@ -28,18 +29,20 @@ def choice(text, stop="stop"):
     ],
 )
 def test_a_candidate_is_final_if_it_ended_by_itself_with_one_answer(text, stop, final):
-    [candidate] = distinct([choice(text, stop)])
-    assert candidate.final == final
+    [candidate] = distinct_candidates([choice(text, stop)])
+    assert candidate.is_final == final
 
 
 def test_an_error_in_place_of_a_text_is_no_candidate():
     # Providers give the refusal of a prompt that is too long as the text.
-    [candidate] = distinct([choice("The maximum context length is 8192.", "model_length")])
-    assert (candidate.text, candidate.final, candidate.ended) == ("", False, False)
+    [candidate] = distinct_candidates(
+        [choice("The maximum context length is 8192.", "model_length")]
+    )
+    assert (candidate.text, candidate.is_final, candidate.ended) == ("", False, False)
 
 
 def test_equal_candidates_are_one():
-    drawn = distinct([choice(t) for t in ("a", " a\n", "b", "", "a\n\n", "  ")])
+    drawn = distinct_candidates([choice(t) for t in ("a", " a\n", "b", "", "a\n\n", "  ")])
     assert [(one.text, one.count, one.ended) for one in drawn] == [
         ("a", 3, False),
         ("b", 1, True),
@@ -58,7 +61,7 @@ def test_equal_candidates_are_one():
 )
 def test_the_steps_so_far_are_continued_or_quoted(provider, continuation, prefilled):
     state = TaskState(ModelName(provider), "1", 1, "How {steps}?", [])
-    messages = Policy(state, None, continuation)._question(["One.", "Two."])
+    messages = Policy(state, None, continuation)._messages(["One.", "Two."])
     if prefilled:
         assert [message.role for message in messages] == ["system", "user", "assistant"]
         assert messages[-1].content == "One.\n\nTwo.\n\n"
@@ -74,7 +77,7 @@ def test_an_iteration_is_a_table_that_text_cannot_break():
         record | {"step": "a | b\n`c`", "reward": 0.25},
         record | {"step": "d", "reward": None, "missing": "no | luck", "chosen": False},
     ]
-    text = iteration_text({"iteration": 1, "paths": 1, "over": [], "candidates": candidates})
-    lines = text.splitlines()
+    iteration = {"iteration": 1, "paths": 1, "over": [], "kept": [0], "candidates": candidates}
+    lines = iteration_table(IterationRecord.model_validate(iteration)).splitlines()
     assert lines[2] == "| **→** | 0.2500 | `a ¦ b 'c'` *(drawn 2 times)* |"
     assert lines[3] == "|  | missing | `d` *(drawn 2 times; no ¦ luck)* |"

@@ -1,7 +1,7 @@
 import pytest
 
 from misstep.registry import MisstepError, UnknownNameError
-from misstep.solvers import CriticOptions, find_critic
+from misstep.solvers import find_critic
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,9 @@ from misstep.solvers import CriticOptions, find_critic
 )
 def test_a_wrong_option_gets_one_clear_message(critic, options, says):
     with pytest.raises(MisstepError, match=says):
-        find_critic(critic, CriticOptions(**options))
+        find_critic(critic, [], **options)
 
 
 def test_an_unknown_critic_is_an_unknown_name():
     with pytest.raises(UnknownNameError):
-        find_critic("misstep/nothing", CriticOptions())
+        find_critic("misstep/nothing", [])

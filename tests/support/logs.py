@@ -23,14 +23,14 @@ from inspect_ai.log import (
 from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.scorer import SampleScore, Score
 
-from misstep.loaders import Row, sample_of
+from misstep.loaders import FirstErrorRow, first_error_sample
 from misstep.scorers import first_error_metrics, read_vote, score_votes
 from tests.support.rows import critique_of
 
 SCORERS = {"first_error": "strict", "first_error_lenient": "lenient"}
 
 
-def guesses(rows: Sequence[Row], skill: float, seed: int = 0) -> list[str]:
+def guesses(rows: Sequence[FirstErrorRow], skill: float, seed: int = 0) -> list[str]:
     """Return replies of a critic that is right with probability `skill` and else guesses."""
     random = Random(seed)
     replies = []
@@ -43,7 +43,7 @@ def guesses(rows: Sequence[Row], skill: float, seed: int = 0) -> list[str]:
 
 def write_first_error_log(
     path: Path,
-    rows: Sequence[Row],
+    rows: Sequence[FirstErrorRow],
     replies: Sequence[str | Sequence[str]],
     model: str = "openai/gpt-4o-mini",
     status: str = "success",
@@ -106,7 +106,7 @@ def write_first_error_log(
     return log
 
 
-def _scores(row: Row, texts: Sequence[str]) -> dict[str, Score]:
+def _scores(row: FirstErrorRow, texts: Sequence[str]) -> dict[str, Score]:
     choices = [ModelOutput.from_content("m", text).choices[0] for text in texts]
     scores = {
         name: score_votes(
@@ -121,9 +121,9 @@ def _scores(row: Row, texts: Sequence[str]) -> dict[str, Score]:
 
 
 def _sample(
-    row: Row, texts: Sequence[str], model: str, scores: dict[str, Score] | None
+    row: FirstErrorRow, texts: Sequence[str], model: str, scores: dict[str, Score] | None
 ) -> EvalSample:
-    sample = sample_of(row)
+    sample = first_error_sample(row)
     error = None if scores else EvalError(message="no", traceback="", traceback_ansi="")
     tokens_in, tokens_out = len(row.problem) // 3, sum(map(len, texts)) // 3
     return EvalSample(

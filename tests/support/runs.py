@@ -21,9 +21,14 @@ def run_task(
 
 
 def succeed(task: Task | str, log_dir: Path | str, *arguments: Any, **options: Any) -> EvalLog:
-    """Run a task like `run_task`, and fail unless the run succeeds."""
+    """Run a task like `run_task`.
+
+    Raises:
+        RuntimeError: The run did not succeed.
+    """
     log = run_task(task, log_dir, *arguments, **options)
-    assert log.status == "success", log.error
+    if log.status != "success":
+        raise RuntimeError(log.error.message if log.error else f"the run ended as {log.status}")
     return log
 
 

@@ -132,7 +132,7 @@ def test_logprobs_of_text_completions():
     [
         ({"stream": True}, "stream is not supported"),
         ({"n": 0.5}, "n is 0.5"),
-        ({"logprobs": True, "top_logprobs": 21}, "at most 20"),
+        ({"logprobs": True, "top_logprobs": 21}, "from 0 to 20"),
         ({"extra_body": {"messages": []}}, "messages is missing or empty"),
     ],
 )

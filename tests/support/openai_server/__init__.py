@@ -1,11 +1,11 @@
 r"""A local server that speaks OpenAI's API, for tests and benchmarks.
 
-In a test, in a thread of its own:
+In a test, in its own thread:
 
     with OpenAIServer(lambda request, choice: r"\boxed{-1}") as server:
         client = OpenAI(base_url=server.url, api_key="x")
 
-As a process that prints its URL as the first line:
+As a process, which prints its URL as the first line:
 
     python -m tests.support.openai_server --reply critic --latency 200
 """

@@ -1,4 +1,4 @@
-"""The server as a process of its own; the first line that it prints is its URL."""
+"""Run the server as a process. The first line that it prints is its URL."""
 
 import argparse
 import json
@@ -26,25 +26,25 @@ def _rate(text: str) -> tuple[Fault, float]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m tests.support.openai_server", description=__doc__)
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    parser.add_argument("--reply", choices=_REPLIES, default="critic", help="what to answer")
+    parser.add_argument("--port", type=int, default=0, help="0: any free port")
+    parser.add_argument("--reply", choices=_REPLIES, default="critic", help="the kind of reply")
     parser.add_argument("--latency", type=float, default=0.0, help="milliseconds before an answer")
-    parser.add_argument("--max-choices", type=int, help="a limit to n; 1 ignores n")
+    parser.add_argument("--max-choices", type=int, help="the largest n that is served; 1 ignores n")
     parser.add_argument(
         "--fault",
         type=_rate,
         action="append",
         default=[],
         metavar="NAME=RATE",
-        help=f"a share of requests that fails; names: {', '.join(Fault)}",
+        help=f"the share of requests that fail in this way; names: {', '.join(Fault)}",
     )
     parser.add_argument("--fault-seed", type=int, default=0)
-    parser.add_argument("--record", type=Path, help="at the end, the bodies go to this file")
+    parser.add_argument("--record", type=Path, help="the file for all request bodies")
     return parser.parse_args()
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until a signal to stop."""
     arguments = _arguments()
     server = OpenAIServer(
         _REPLIES[arguments.reply],
@@ -55,7 +55,7 @@ def main() -> None:
         pooling=confident,
         record=arguments.record is not None,
     )
-    # Blocked before the server's thread starts, else that thread may be the one to receive them.
+    # Block the signals before the server's thread starts, or that thread may receive them.
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)
     with server:
         print(server.url, flush=True)

@@ -1,4 +1,4 @@
-"""What goes wrong with servers, on purpose and in an order that repeats."""
+"""Faults that the server makes on purpose, in a repeatable order."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,12 +10,12 @@ from tests.support.openai_server._wire import Reply
 
 
 class Fault(StrEnum):
-    """One way to fail."""
+    """A kind of failure."""
 
     RATE_LIMIT = "rate_limit"
-    """429 without a Retry-After."""
+    """429 without Retry-After."""
     RETRY_AFTER = "retry_after"
-    """429 with one."""
+    """429 with Retry-After."""
     SERVER_ERROR = "server_error"
     """500."""
     UNAVAILABLE = "unavailable"
@@ -23,18 +23,18 @@ class Fault(StrEnum):
     CONTEXT_LENGTH = "context_length"
     """400: the prompt is too long for the model."""
     CUT = "cut"
-    """The connection breaks off in the middle of the body."""
+    """The connection breaks in the middle of the body."""
     SLOW_BODY = "slow_body"
     """A pause in the middle of the body."""
     MALFORMED_JSON = "malformed_json"
     NO_CHOICES = "no_choices"
     WRONG_CHOICES = "wrong_choices"
-    """One choice fewer than asked for; of one, two."""
+    """One choice fewer than requested; two instead of one."""
     NULL_CONTENT = "null_content"
     TRUNCATED = "truncated"
     """Half the text, with the finish reason `length`."""
     REFUSAL = "refusal"
-    """No answer, with the finish reason `content_filter`."""
+    """A refusal, with the finish reason `content_filter`."""
 
 
 PASSING_FAULTS = (
@@ -52,30 +52,30 @@ PASSING_FAULTS = (
 
 @dataclass(frozen=True)
 class Faults:
-    """Which requests fail, and how.
+    """The requests that fail, and how they fail.
 
     Raises:
         ValueError: The rates are not probabilities that add up to at most 1.
     """
 
     rates: Mapping[Fault, float] = field(default_factory=dict)
-    """The share of requests that meets each fault."""
+    """The share of requests with each fault."""
     script: Sequence[Fault | None] = ()
-    """What the first requests meet, in order of arrival, before the rates apply."""
+    """The faults of the first requests, in order of arrival; the rates apply afterwards."""
     seed: int = 0
     retry_after: float = 1.0
-    """Seconds that a Retry-After names."""
+    """The seconds in Retry-After."""
     pause: float = 1.0
-    """Seconds in the middle of a slow body."""
+    """The seconds of the pause in a slow body."""
 
     def __post_init__(self) -> None:
         if any(rate < 0 for rate in self.rates.values()) or sum(self.rates.values()) > 1:
-            raise ValueError(f"rates must be from 0, and add up to at most 1: {dict(self.rates)}")
+            raise ValueError(f"rates must be from 0 and add up to at most 1: {dict(self.rates)}")
 
     def in_order(self) -> Iterator[Fault | None]:
-        """The fault of each request, in order of arrival."""
+        """Yield the fault of each request, in order of arrival."""
         yield from self.script
-        # The last weight is of no fault at all.
+        # The last outcome is no fault.
         outcomes = [*self.rates, None]
         weights = [*self.rates.values(), 1 - sum(self.rates.values())]
         generator = Random(self.seed)
@@ -83,7 +83,7 @@ class Faults:
             yield generator.choices(outcomes, weights)[0] if self.rates else None
 
     def refused(self, fault: Fault | None) -> Response | None:
-        """The error that is sent in place of an answer, where the fault is one."""
+        """Return the error response of a fault, or None if the fault is no error response."""
         match fault:
             case Fault.RATE_LIMIT:
                 return error_response(429, "Rate limit reached.")
@@ -102,7 +102,7 @@ class Faults:
                 return None
 
     def spoilt(self, fault: Fault | None, response: Response) -> Response:
-        """The response, sent in the fault's way."""
+        """Return the response with the fault applied to how it is sent."""
         match fault:
             case Fault.CUT:
                 return replace(response, cut=True)
@@ -115,7 +115,7 @@ class Faults:
 
 
 def spoil_replies(fault: Fault | None, replies: list[Reply]) -> list[Reply]:
-    """The choices that the fault makes of these."""
+    """Return the choices with the fault applied."""
     match fault:
         case Fault.NO_CHOICES:
             return []

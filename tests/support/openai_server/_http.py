@@ -1,4 +1,4 @@
-"""HTTP/1.1 with keep-alive, as much of it as API clients speak, on asyncio's raw protocol."""
+"""HTTP/1.1 with keep-alive on an asyncio protocol: the part of it that API clients use."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A whole request, its header names in lower case."""
+    """A complete request, with header names in lower case."""
 
     method: str
     path: str
@@ -20,24 +20,24 @@ class HttpRequest:
 
 @dataclass(frozen=True)
 class Response:
-    """What goes back, and how."""
+    """A response, and how to send it."""
 
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: bool = False
-    """Break the connection off in the middle of the body."""
+    """Break the connection in the middle of the body."""
     pause: float = 0.0
     """Seconds to wait in the middle of the body."""
 
 
 def json_response(status: int, content: object, **headers: str) -> Response:
-    """A response that holds JSON."""
+    """Return a JSON response."""
     return Response(status, json.dumps(content).encode(), headers)
 
 
 def error_response(status: int, message: str, code: str | None = None, **headers: str) -> Response:
-    """An error as OpenAI's API words it."""
+    """Return an error response in the format of OpenAI's API."""
     kind = HTTPStatus(status).phrase.lower().replace(" ", "_")
     content: dict[str, Any] = {
         "message": message,
@@ -49,10 +49,10 @@ def error_response(status: int, message: str, code: str | None = None, **headers
 
 
 def take_request(buffer: bytearray) -> HttpRequest | None:
-    """Cut the first whole request off the buffer; None while it is not whole.
+    """Take the first complete request from the buffer; return None if it is incomplete.
 
     Raises:
-        ValueError: What is in the buffer is not a request that is read here.
+        ValueError: The buffer holds something that this server does not read.
     """
     end = buffer.find(b"\r\n\r\n")
     if end < 0:
@@ -62,7 +62,7 @@ def take_request(buffer: bytearray) -> HttpRequest | None:
     pairs = (line.partition(":") for line in lines)
     headers = {name.lower(): value.strip() for name, _, value in pairs}
     if "transfer-encoding" in headers:
-        raise ValueError("chunked bodies are not read; send a Content-Length")
+        raise ValueError("chunked bodies are not supported; send a Content-Length")
     stop = end + 4 + int(headers.get("content-length", "0"))
     if len(buffer) < stop:
         return None
@@ -72,7 +72,7 @@ def take_request(buffer: bytearray) -> HttpRequest | None:
 
 
 class Connection(asyncio.Protocol):
-    """One client's connection: requests are answered one after another."""
+    """A client's connection. Its requests are answered one by one."""
 
     def __init__(self, handle: "Handler", connections: "set[Connection]") -> None:
         self._handle = handle
@@ -88,7 +88,7 @@ class Connection(asyncio.Protocol):
         self._connections.discard(self)
 
     def abort(self) -> None:
-        """Drop the connection at once."""
+        """Close the connection at once."""
         self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -96,7 +96,7 @@ class Connection(asyncio.Protocol):
         self._advance()
 
     def _advance(self) -> None:
-        """Take up the next whole request, unless one is still being answered."""
+        """Handle the next complete request, unless one is in progress."""
         if self._busy:
             return
         try:
@@ -110,7 +110,7 @@ class Connection(asyncio.Protocol):
             self._handle(request, self)
 
     def send(self, response: Response) -> None:
-        """Answer the request that is being answered."""
+        """Send the response to the request in progress."""
         if self._transport.is_closing():
             return
         lines = [

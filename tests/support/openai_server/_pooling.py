@@ -1,4 +1,4 @@
-"""vLLM's routes for models that score: /pooling, /classify, and /tokenize beside them."""
+"""vLLM's routes for reward models: /pooling, /classify and /tokenize."""
 
 import re
 from collections.abc import Callable
@@ -17,10 +17,10 @@ _PIECE = re.compile(r"\n|[^\S\n]?[^\s]+|[^\S\n]+")
 
 
 def pooled(request: ChatRequest, score: PoolingFunction | None) -> dict[str, Any]:
-    """The body of an answer.
+    """Return the body of an answer.
 
     Raises:
-        BadRequestError: There is no input, or nothing that scores it.
+        BadRequestError: There is no input, or no function that scores it.
     """
     if request.path == "/tokenize":
         tokens = tokenize(str(request.body["prompt"]))
@@ -44,7 +44,7 @@ def pooled(request: ChatRequest, score: PoolingFunction | None) -> dict[str, Any
 
 
 def tokenize(text: str) -> list[int]:
-    """Words and line breaks as tokens; the same piece is always the same token."""
+    """Return a token for each word and line break; equal pieces have equal tokens."""
     return [crc32(piece.encode()) % 50_000 for piece in _PIECE.findall(text)]
 
 
@@ -58,5 +58,5 @@ def _classified(index: int, probs: Any) -> dict[str, Any]:
 
 
 def confident(text: str | list[int]) -> list[list[float]]:
-    """Of every step that ends in Qwen's token: nine to one that it is right."""
+    """Return a reward of 0.9 for every step that ends in Qwen's step token."""
     return [[0.1, 0.9]] * str(text).count("<extra_0>")

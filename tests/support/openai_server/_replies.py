@@ -1,4 +1,4 @@
-r"""Replies that are a function of the messages, the seed and the choice's index."""
+r"""Replies that depend only on the messages, the seed and the index of the choice."""
 
 import json
 import re
@@ -21,35 +21,35 @@ _CRITIQUE_LENGTH = 1150
 _JUDGEMENT_LENGTH = 400
 _RIGHT_OF_TEN = 8
 SEARCH_STEPS = 3
-"""Of what `searcher` writes."""
+"""The number of steps that `searcher` writes."""
 
 
 def critic(request: ChatRequest, choice: int) -> str:
-    r"""A critique of about 300 tokens that ends in the `\boxed{}` index of a step, or -1."""
+    r"""Return a critique of about 300 tokens that ends in the `\boxed{}` index of a step, or -1."""
     number = _number(request, choice)
     prose = _PROSE[number % len(_PROSE)]
     return f"{prose}\n\nThe earliest error is therefore at index {_box(request, number)}."
 
 
 def short(request: ChatRequest, choice: int) -> str:
-    """Only the box."""
+    """Return only the box."""
     return _box(request, _number(request, choice))
 
 
 def plus_minus(request: ChatRequest, choice: int) -> Reply:
-    """The verdict on one step, + or -, with the other among its logprobs."""
+    """Return a verdict on one step, + or -, with the other sign among its logprobs."""
     return _verdict("{}", ("+", "-"), _number(request, choice))
 
 
 def judge(request: ChatRequest, choice: int) -> Reply:
-    """A written judgement of one step, boxed Right or Wrong."""
+    """Return a written judgement of one step that ends in a boxed Right or Wrong."""
     number = _number(request, choice)
     prose = _PROSE[number % len(_PROSE)][:_JUDGEMENT_LENGTH]
     return _verdict(f"{prose}\n\nThe step is \\boxed{{{{{{}}}}}}", ("Right", "Wrong"), number)
 
 
 def injector(request: ChatRequest, choice: int) -> str:
-    """An injected error for `misstep forge build`: plain, and the same for the same solution."""
+    """Return an injected error for `misstep forge build`, the same for the same solution."""
     prompt = _text(request)
     steps = dict(_TAGGED_STEP.findall(prompt))
     first, last = (int(number) for number in _STEP_RANGE.findall(prompt)[0])
@@ -57,7 +57,7 @@ def injector(request: ChatRequest, choice: int) -> str:
     rewritten[0] += " What we found here holds in every other case, too."
     box = _BOX.findall(rewritten[-1])[-1]
     wrong = str(int(box) + 1) if box.isdigit() else f"{box} + 1"
-    # Steps that lead up to the answer state it, too.
+    # Other steps before the end may state the answer too.
     rewritten[1:] = [re.sub(rf"\b{re.escape(box)}\b", wrong, step) for step in rewritten[1:]]
     reply = {
         "error_step": first,
@@ -73,7 +73,7 @@ def injector(request: ChatRequest, choice: int) -> str:
 
 
 def searcher(request: ChatRequest, choice: int) -> Reply | str:
-    """The next step of a solution, the last one boxed; or, as the model `judge`, a reward."""
+    """Return the next step of a solution; as the model `judge`, return a reward."""
     if request.body["model"] == "judge":
         return Reply("+", "length", {"+": {"+": 0.5 + choice / 100, "-": 0.4}})
     *_, last = request.messages
@@ -83,7 +83,7 @@ def searcher(request: ChatRequest, choice: int) -> Reply | str:
 
 
 def _text(request: ChatRequest) -> str:
-    """The first message of the user's: what is asked, before any complaint."""
+    """Return the user's first message, which comes before any complaint."""
     return next(str(m["content"]) for m in request.messages if m["role"] == "user")
 
 
@@ -122,5 +122,5 @@ def _prose(generator: Random, length: int) -> str:
     return text.strip()
 
 
-# Made once: writing a critique anew for each request would be most of the server's work.
+# Written once: a new critique for each request would be most of the server's work.
 _PROSE = [_prose(Random(index), _CRITIQUE_LENGTH) for index in range(64)]

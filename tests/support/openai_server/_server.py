@@ -1,4 +1,4 @@
-"""The server: its thread, its socket, and how a request is answered."""
+"""The server: its thread, its socket, and its answers."""
 
 import asyncio
 import json
@@ -33,19 +33,21 @@ from tests.support.openai_server._wire import (
 _HOST = "127.0.0.1"
 _METHODS = {CHAT: "POST", TEXT: "POST", MODELS: "GET", **dict.fromkeys(POOLING, "POST")}
 _PATIENCE = 10
-"""Seconds; what is asked of the server's thread takes milliseconds."""
+"""Seconds to wait for the server's thread, which needs milliseconds."""
 
 
 class OpenAIServer:
-    """An OpenAI-compatible server on this machine, in a thread, for as long as a `with` lasts.
+    """An OpenAI-compatible server on this machine. It runs in a thread, inside a `with` block.
 
     Args:
-        reply: Makes one choice of an answer; called in the server's thread.
-        port: 0 takes a free one.
+        reply: Returns one choice of an answer; called in the server's thread.
+        port: The port; 0 takes a free one.
         latency: Milliseconds before each answer.
-        max_choices: A limit to `n`, passed over in silence as some providers do; 1 ignores `n`.
-        faults: Which requests fail, and how.
-        pooling: Scores an input of vLLM's pooling routes; called in the server's thread.
+        max_choices: The largest `n` that is served. More are ignored without an error, as some
+            providers do.
+        faults: The requests that fail, and how they fail.
+        pooling: Returns the score of an input of vLLM's pooling routes; called in the server's
+            thread.
         record: Keep every request in `requests`.
     """
 
@@ -76,12 +78,12 @@ class OpenAIServer:
 
     @property
     def url(self) -> str:
-        """The base URL for clients."""
+        """The base URL of the server."""
         return f"http://{_HOST}:{self._port}/v1"
 
     @property
     def port(self) -> int:
-        """The port that was taken."""
+        """The port of the server."""
         return self._port
 
     @property
@@ -92,7 +94,7 @@ class OpenAIServer:
 
     @property
     def most_in_flight(self) -> int:
-        """The most requests that were being answered at one time."""
+        """The largest number of requests in progress at one time."""
         return self._most_in_flight
 
     def __enter__(self) -> Self:
@@ -120,14 +122,14 @@ class OpenAIServer:
         self._run(self._listen())
 
     def down(self) -> None:
-        """Drop all connections and refuse new ones, until `up()`."""
+        """Close all connections and refuse new ones until `up()`."""
         self._run(self._refuse())
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
 
     def _bind(self) -> None:
-        """Take the port. A socket that is bound and does not listen refuses connections."""
+        """Bind the port. A socket that is bound but does not listen refuses connections."""
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind((_HOST, self._port))
@@ -147,7 +149,7 @@ class OpenAIServer:
             self._listener = None
             for connection in list(self._connections):
                 connection.abort()
-            # A listening socket cannot be told to stop: another keeps the port meanwhile.
+            # A listening socket cannot stop listening, so another socket keeps the port.
             self._bind()
 
     def _handle(self, http: HttpRequest, connection: Connection) -> None:
@@ -192,7 +194,7 @@ class OpenAIServer:
         except BadRequestError as problem:
             return error_response(400, str(problem))
         except Exception as problem:
-            # Clients retry what is not a 4xx, and would hide a mistake in a reply function.
+            # A 400, because clients retry other errors and would hide a bug in a reply function.
             return error_response(400, f"the reply function failed: {problem!r}")
         content = completion(request, spoil_replies(fault, replies))
         return self._faults.spoilt(fault, json_response(200, content))

@@ -1,4 +1,4 @@
-"""OpenAI's chat and text completions as they go over the wire: requests, choices, usage."""
+"""Chat and text completions in the format of OpenAI's API: requests, choices, usage."""
 
 import json
 import re
@@ -15,50 +15,50 @@ TEXT = "/v1/completions"
 MODELS = "/v1/models"
 
 MOST_ALTERNATIVES = 20
-"""OpenAI's own limit to `top_logprobs`."""
+"""OpenAI's limit for `top_logprobs`."""
 
 
 class BadRequestError(ValueError):
-    """A request that the API would refuse."""
+    """A request that the API refuses."""
 
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A request as it arrived."""
+    """A request to the server."""
 
     number: int
-    """From 0, in order of arrival."""
+    """The place in the order of arrival, from 0."""
     path: str
     headers: Mapping[str, str]
     body: Mapping[str, Any]
-    """The parsed JSON; empty where there was none."""
+    """The parsed JSON; empty if the request had none."""
     arrived: float = field(default_factory=time.monotonic)
 
     @cached_property
     def messages(self) -> list[Mapping[str, Any]]:
-        """The messages; of a text completion, its prompt as the user's."""
+        """The messages; the prompt of a text completion is a user message."""
         if self.path == TEXT:
             return [{"role": "user", "content": str(self.body["prompt"])}]
         return list(self.body["messages"])
 
     @cached_property
     def text(self) -> str:
-        """What all messages say, one after another."""
+        """The text of all messages, joined by newlines."""
         return "\n".join(_text(message.get("content")) for message in self.messages)
 
     @property
     def seed(self) -> int | None:
-        """The seed that was asked for."""
+        """The requested seed."""
         return self.body.get("seed")
 
     @property
     def choices(self) -> int:
-        """The number of choices that was asked for."""
+        """The requested number of choices."""
         return self.body.get("n") or 1
 
     @cached_property
     def key(self) -> bytes:
-        """What a deterministic reply depends on: the messages and the seed."""
+        """The messages and the seed: a deterministic reply depends on nothing else."""
         return json.dumps([self.messages, self.seed], sort_keys=True).encode()
 
 
@@ -69,11 +69,11 @@ class Reply:
     text: str | None
     finish_reason: str = "stop"
     chances: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """For a token of the text, the probabilities of what might stand there, itself among them."""
+    """For a token of the text, the probabilities of it and of its alternatives."""
 
 
 ReplyFunction: TypeAlias = Callable[[ChatRequest, int], Reply | str]
-"""Makes the choice of that index, from 0."""
+"""Returns the choice with that index, from 0."""
 
 
 def _text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
@@ -83,7 +83,7 @@ def _text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
 
 
 def check(request: ChatRequest) -> None:
-    """Refuse what cannot be answered.
+    """Refuse a request that cannot be answered.
 
     Raises:
         BadRequestError: With the reason.
@@ -92,15 +92,15 @@ def check(request: ChatRequest) -> None:
     if not request.body.get(wanted):
         raise BadRequestError(f"{wanted} is missing or empty")
     if request.body.get("stream"):
-        raise BadRequestError("stream is not supported by this server; ask without it")
+        raise BadRequestError("stream is not supported by this server; send the request without it")
     if not isinstance(request.choices, int) or request.choices < 1:
-        raise BadRequestError(f"n is {request.choices!r}; a whole number from 1 is wanted")
+        raise BadRequestError(f"n is {request.choices!r}; it must be a whole number of at least 1")
     if not 0 <= _alternatives(request) <= MOST_ALTERNATIVES:
-        raise BadRequestError(f"at most {MOST_ALTERNATIVES} top_logprobs can be had")
+        raise BadRequestError(f"top_logprobs must be from 0 to {MOST_ALTERNATIVES}")
 
 
 def completion(request: ChatRequest, replies: Sequence[Reply]) -> dict[str, Any]:
-    """The body of a completion."""
+    """Return the body of a completion."""
     chat = request.path == CHAT
     shape = _chat_choice if chat else _text_choice
     prompt, written = tokens_in(request.text), sum(tokens_in(reply.text) for reply in replies)
@@ -119,7 +119,7 @@ def completion(request: ChatRequest, replies: Sequence[Reply]) -> dict[str, Any]
 
 
 def tokens_in(text: str | None) -> int:
-    """A count of tokens: four characters each."""
+    """Return the number of tokens, at four characters each."""
     return (len(text or "") + 3) // 4
 
 
@@ -163,19 +163,19 @@ def _text_choice(request: ChatRequest, index: int, reply: Reply) -> dict[str, An
 
 
 def _alternatives(request: ChatRequest) -> int:
-    """How many alternatives to a token were asked for."""
+    """Return how many alternatives to each token are requested."""
     wanted = request.body.get("logprobs" if request.path == TEXT else "top_logprobs")
     return int(wanted or 0)
 
 
 _TOKEN = re.compile(r"\s?\w+|\s?[^\w\s]|\s")
 _OWN = 0.9
-# What else might stand there, so that as many alternatives come as are asked for.
+# Further alternatives, so that there are as many as requested.
 _OTHERS = {f" {letter}": 0.004 / 2**i for i, letter in enumerate(ascii_lowercase)}
 
 
 def _tokens(reply: Reply) -> list[tuple[str, Mapping[str, float]]]:
-    """The text's tokens, each with the probabilities of what might stand there."""
+    """Return the tokens of the text, each with the probabilities of its alternatives."""
     return [
         (token, {**_OTHERS, token: _OWN, **reply.chances.get(token, {})})
         for token in _TOKEN.findall(reply.text or "")

@@ -1,4 +1,4 @@
-"""How Inspect's viewer shows the samples."""
+"""How Inspect's viewer shows the samples of each task."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,21 +11,21 @@ def _view(
     name: str,
     columns: Sequence[str | TaskSamplesColumn],
     labels: Mapping[str, str],
-    first: TaskSamplesSort | None = None,
+    sort: TaskSamplesSort | None = None,
 ) -> ViewerConfig:
-    """A view with these columns after the sample's name and its subset.
+    """Return a view with these columns after the sample's id and its subset.
 
     Args:
-        name: What it is called.
-        columns: Those of Inspect by their names, and those of scores.
-        labels: What scores are called.
-        first: Which samples come first.
+        name: The name of the view.
+        columns: Inspect's own columns by their names, and columns of scores.
+        labels: The titles of scores.
+        sort: The order of samples.
     """
     named = [TaskSamplesColumn(id=one) if isinstance(one, str) else one for one in columns]
     view = TaskSamplesView(
         name=name,
         columns=[TaskSamplesColumn(id="sampleId"), _score("subset"), *named],
-        sort=None if first is None else [first],
+        sort=None if sort is None else [sort],
         score_labels=dict(labels),
         multiline=False,
     )
@@ -39,7 +39,7 @@ FIRST_ERROR_VIEW = _view(
         *("tokens", "error"),
     ],
     {"first_error": "Hit", "first_error_lenient": "Hit (lenient)", "subset": "Subset"},
-    # Values are C and I: the wrong ones come first.
+    # Values are C and I, so the wrong samples come first.
     TaskSamplesSort.score("first_error", dir="desc"),
 )
 
@@ -47,7 +47,7 @@ ERROR_SECTIONS_VIEW = _view(
     "Erroneous sections",
     [
         *("target", "answer"),
-        *(_score("error_sections", figure) for figure in ("f1", "precision", "recall")),
+        *(_score("error_sections", metric) for metric in ("f1", "precision", "recall")),
         *(_score("error_sections_published", "f1"), "error"),
     ],
     {
@@ -62,7 +62,7 @@ RECOVERY_VIEW = _view(
     "Error recovery",
     [
         *("target", "answer"),
-        # The viewer calls both scorers' columns NR, CR and IR: strict comes first.
+        # The viewer names the columns of both scorers NR, CR and IR. Strict comes first.
         *(_score("recovery", variation) for variation in ("NR", "CR", "IR")),
         *(_score("recovery_lenient", variation) for variation in ("NR", "CR", "IR")),
         *("tokens", "error"),

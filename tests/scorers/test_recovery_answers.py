@@ -1,6 +1,6 @@
 import pytest
 
-from misstep.scorers._final_answers import is_right
+from misstep.scorers._recovery import is_right
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_another_answer_is_wrong_in_both_readings(reply, target, kind):
 def test_the_targets_of_the_original_set_are_told_apart(real_data):
     from misstep.loaders import recovery_dataset
     from misstep.registry import find_continuation
-    from misstep.scorers._final_answers import _meant
+    from misstep.scorers._recovery import _meant
 
     samples = recovery_dataset("big_bench_mistake")
     for name, task in find_continuation().tasks.items():

@@ -2,10 +2,10 @@ import pytest
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput, get_model
 
 from misstep.registry import MisstepError
-from misstep.solvers._turns import (
+from misstep.solvers._conversations import (
     TrailingMessageRefusedError,
     TurnPlan,
-    carry_on,
+    continue_reasoning,
     is_refusal,
     plan_turn,
 )
@@ -58,7 +58,7 @@ def test_only_the_refusal_of_a_trailing_message_is_taken_for_one(text, refusal):
 
 def test_a_refused_message_stays_and_the_user_asks_to_go_on():
     messages = [ChatMessageUser(content="?"), ChatMessageAssistant(content="So")]
-    talk = carry_on(messages, TurnPlan("continued"), "Go on.")
+    talk = continue_reasoning(messages, TurnPlan("continued"), "Go on.")
     assert next(talk).fallback
     call = talk.throw(TrailingMessageRefusedError())
     assert [message.text for message in call.messages] == ["?", "So", "Go on."]

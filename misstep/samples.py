@@ -1,0 +1,310 @@
+"""Types of what a sample carries: its metadata, and what solvers leave for scorers and reports.
+
+Read metadata with `state.metadata_as(SolutionMetadata)`. Write to the store with a StoreModel, such
+as `CriticVerdict`. Inspect leaves out fields that are None when it writes a model to a log, so such
+fields have defaults. Logs of earlier versions keep the same values under other keys: read logs with
+the functions of this module, which know both.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from inspect_ai.model import ModelOutput, StopReason
+from inspect_ai.util import Store, StoreModel
+from pydantic import BaseModel, ConfigDict, Field
+
+from misstep.verdicts import Unread
+
+
+def third_of(step: int, steps: int) -> str:
+    """Return in which third of a solution a step stands: early, middle or late."""
+    place = 3 * step
+    return "early" if place < steps - 1 else "middle" if place <= 2 * (steps - 1) else "late"
+
+
+class _Metadata(BaseModel):
+    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
+
+
+class SolutionMetadata(_Metadata):
+    """Metadata of a worked solution."""
+
+    steps: list[str]
+
+
+class GroupMetadata(_Metadata):
+    """Metadata that metrics group samples by."""
+
+    subset: str | None = None
+
+
+class LabelMetadata(GroupMetadata):
+    """Metadata that metrics of first errors need."""
+
+    has_error: bool
+
+
+class InjectionMetadata(_Metadata):
+    """Metadata of an injected error."""
+
+    has_error: bool = False
+    error_type: str | None = None
+    position_third: str | None = None
+    """The third of the solution that the error is in."""
+
+
+class SectionsMetadata(SolutionMetadata):
+    """Metadata of a solution whose erroneous sections are all known, numbered from 1."""
+
+    gold_sections: list[int]
+    gold_sections_published: list[int] | None = None
+    """The numbers as annotated, if they differ: the published script takes any number."""
+
+
+class RecoveryMetadata(_Metadata):
+    """Metadata of a problem whose solution has a mistake."""
+
+    task: str
+    correct_steps: list[str]
+    """The steps before the mistake."""
+    incorrect_step: str
+
+
+class MistakeMetadata(_Metadata):
+    """Metadata that metrics of error recovery group samples by."""
+
+    task: str
+    n_steps: int
+    mistake_index: int
+
+
+class RecordedCritique(_Metadata):
+    """The result that a run made elsewhere has for a sample."""
+
+    critiques: list[str] = Field(default_factory=list)
+    stop_reasons: list[StopReason] = Field(default_factory=list)
+    scores: list[float | None] | None = None
+    """The reward of each step."""
+    prediction: int | None = None
+
+
+class RecordedCritiqueMetadata(SolutionMetadata):
+    """Metadata of a solution that a run made elsewhere has judged."""
+
+    recorded: RecordedCritique
+
+
+class RecordedSolution(_Metadata):
+    """A solution sampled elsewhere, with the scores of its steps."""
+
+    steps: list[str]
+    answer: str | None
+    scores: list[float | None]
+
+
+class RecordedSolutionsMetadata(_Metadata):
+    """Metadata of a problem that has solutions sampled elsewhere."""
+
+    recorded: list[RecordedSolution]
+
+
+class StepRewards(BaseModel):
+    """Metadata of the output of a model that scores steps."""
+
+    rewards: list[float | None] | None = None
+    """The reward of each step; None for a step without one."""
+    missing: str | None = None
+    """Why rewards are missing."""
+
+
+class StepRecord(BaseModel):
+    """A judge's verdict on one step."""
+
+    verdict: str
+    """`right`, `wrong`, or the reason why the reply was not read."""
+    probability: float | None = None
+    """How probable the judge finds it that the step is right."""
+
+
+class CriticVerdict(StoreModel):
+    """The verdict of a critic that knows the index: scorers take it and parse no text."""
+
+    verdict: int | None = None
+    """The index of the first wrong step, or NO_ERROR; None if `unread` has a reason."""
+    unread: Unread | None = None
+    """Why there is no verdict."""
+    rewards: list[float | None] | None = None
+    """The reward of each step; None for a step without one."""
+    missing: str | None = None
+    """Why rewards are missing."""
+    steps: list[StepRecord] | None = None
+    """The verdict on each step that was judged by itself."""
+
+
+def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> CriticVerdict | None:
+    """Return the verdict that a critic left as a value, or None if only its text tells.
+
+    Args:
+        store: The sample's store.
+        output: The sample's output; logs of earlier versions keep the values in its metadata.
+    """
+    if f"{CriticVerdict.__name__}:verdict" in store:
+        return CriticVerdict(store=store if isinstance(store, Store) else Store(dict(store)))
+    earlier = {
+        name: value
+        for name, value in (output.metadata or {}).items()
+        if name in ("unread", "rewards", "missing")
+    }
+    return CriticVerdict(store=Store(), **earlier) if earlier else None
+
+
+Variation: TypeAlias = Literal["NR", "CR", "IR"]
+VARIATIONS: tuple[Variation, ...] = ("NR", "CR", "IR")
+"""No reasoning is given, correct reasoning, or incorrect reasoning."""
+
+Turn: TypeAlias = Literal["plain", "continued", "new_turn", "asked"]
+"""How the model's reasoning follows what it was given: `plain` after a user's message, `continued`
+as one text with the given reasoning, `new_turn` as a message after it, `asked` as a message after
+a request to go on."""
+
+
+class ReplyRecord(BaseModel):
+    """One reply of the model, without its text."""
+
+    stop_reason: StopReason
+    empty: bool
+    tokens: int
+    """Tokens of prompt and reply, as the provider counted them."""
+
+    @classmethod
+    def from_output(cls, output: ModelOutput) -> "ReplyRecord":
+        """Return what is kept of an output."""
+        return cls(
+            stop_reason=output.stop_reason,
+            empty=not output.completion.strip(),
+            tokens=output.usage.total_tokens if output.usage else 0,
+        )
+
+    @property
+    def unread(self) -> Unread | None:
+        """Why the reply gives nothing to read, or None."""
+        if self.stop_reason in ("max_tokens", "model_length"):
+            return Unread.TRUNCATED
+        if self.stop_reason == "content_filter":
+            return Unread.REFUSED
+        return Unread.EMPTY if self.empty else None
+
+
+class VariationRecord(BaseModel):
+    """The replies to one variation."""
+
+    answer: str
+    """The text of the last reply, unchanged."""
+    last: ReplyRecord
+    reasoning: list[ReplyRecord]
+    """The replies before the last."""
+    turn: Turn
+
+    @property
+    def replies(self) -> list[ReplyRecord]:
+        """All replies."""
+        return [*self.reasoning, self.last]
+
+
+class RecoveryRecord(StoreModel):
+    """The replies to all variations of a sample."""
+
+    variations: dict[Variation, VariationRecord] = Field(default_factory=dict)
+
+
+def variation_records(store: Store | Mapping[str, Any]) -> dict[Variation, VariationRecord]:
+    """Return the replies to each variation that a sample's store keeps."""
+    kept = _stored(store, RecoveryRecord, "variations") or {}
+    return {name: VariationRecord.model_validate(kept[name]) for name in VARIATIONS if name in kept}
+
+
+class SearchResult(BaseModel):
+    """The solution that a method chose, and what it cost."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    answer: str | None = None
+    steps: list[str]
+    unfinished: str | None = None
+    """Why the solution is not finished, or None."""
+    alternatives: dict[str, str | None] = Field(default_factory=dict)
+    """The answers that other ways to choose among the same solutions give."""
+    answers: list[str | None] = Field(default_factory=list)
+    """The answers of all solutions, if there are several."""
+    budget: dict[str, Any] = Field(default_factory=dict)
+    """Calls, tokens and seconds."""
+
+
+class CandidateRecord(BaseModel):
+    """A candidate for the next step of a search."""
+
+    path: int
+    step: str
+    reward: float | None = None
+    missing: str | None = None
+    """Why there is no reward."""
+    final: bool
+    count: int
+    """How often the policy wrote it."""
+    chosen: bool
+
+
+class IterationRecord(BaseModel):
+    """One iteration of a search."""
+
+    iteration: int
+    paths: int
+    over: list[int]
+    """Paths that the policy had nothing to add to."""
+    kept: list[int]
+    """Candidates that were chosen, in the order in which the next iteration numbers them."""
+    candidates: list[CandidateRecord]
+
+
+class SampledSolutionRecord(BaseModel):
+    """One of several whole solutions."""
+
+    text: str
+    answer: str | None = None
+    rewards: list[float | None]
+    missing: str | None = None
+    """Why rewards are missing."""
+
+
+class SearchRecord(StoreModel):
+    """What a search leaves: the iterations, or the solutions that were sampled whole."""
+
+    result: SearchResult | None = None
+    iterations: list[IterationRecord] = Field(default_factory=list)
+    solutions: list[SampledSolutionRecord] = Field(default_factory=list)
+    rewards: list[float] = Field(default_factory=list)
+    """The rewards of the steps of the solution."""
+
+
+def search_result(store: Store | Mapping[str, Any], output: ModelOutput) -> SearchResult:
+    """Return the solution that a method chose for a sample.
+
+    Args:
+        store: The sample's store.
+        output: The sample's output; logs of earlier versions keep the result in its metadata.
+    """
+    kept = _stored(store, SearchRecord, "result") or (output.metadata or {})["found"]
+    return SearchResult.model_validate(kept)
+
+
+def search_iterations(store: Store | Mapping[str, Any]) -> list[IterationRecord]:
+    """Return the iterations of a search that a sample's store keeps."""
+    kept = _stored(store, SearchRecord, "iterations")
+    if kept is None:
+        kept = [one for one in store.get("search") or [] if "candidates" in one]
+    return [IterationRecord.model_validate(one) for one in kept]
+
+
+def _stored(store: Store | Mapping[str, Any], model: type[StoreModel], field: str) -> Any:  # noqa: ANN401
+    """Return a field of a store model, or the bare key that earlier versions wrote."""
+    return store.get(f"{model.__name__}:{field}", store.get(field))

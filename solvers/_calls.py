@@ -1,0 +1,156 @@
+"""Calls of the model under test that leave the sample's state as it is: one reply, or votes."""
+
+from copy import copy
+from functools import reduce
+from operator import add
+from typing import Any
+
+from inspect_ai.log import transcript
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessage,
+    GenerateConfigArgs,
+    ModelOutput,
+    ModelUsage,
+)
+from inspect_ai.solver import Generate, TaskState
+from inspect_ai.util import collect
+
+from misstep._inspect_private import active_generate_config
+from misstep.providers import set_call_purpose
+from misstep.scorers import read_vote, votes_needed
+from misstep.verdicts import READINGS
+
+SEED = 42
+"""The seed of the first call. The next calls take 43, 44, and so on."""
+
+
+async def ask(
+    state: TaskState,
+    generate: Generate,
+    messages: list[ChatMessage],
+    vote: int = 0,
+    step: int | None = None,
+    num_choices: int | None = None,
+    extra_body: dict[str, Any] | None = None,
+) -> ModelOutput:
+    """Call the model with messages and a seed of their own.
+
+    The call uses Inspect's `generate`, so that caching by epoch, limits and options apply.
+
+    Args:
+        state: The sample's state.
+        generate: Inspect's generate function.
+        messages: The messages to send.
+        vote: The place of the first choice among the sample's votes. It is added to the seed, so
+            that repeated calls do not repeat their answer.
+        step: The step that the call is about.
+        num_choices: The number of choices to ask for.
+        extra_body: More parameters for the server.
+    """
+    seed = active_generate_config().seed
+    base = SEED if seed is None else seed
+    with set_call_purpose(vote, step):
+        return await reply_to(
+            state,
+            generate,
+            messages,
+            {"seed": base + vote, "num_choices": num_choices, "extra_body": extra_body},
+        )
+
+
+async def reply_to(
+    state: TaskState,
+    generate: Generate,
+    messages: list[ChatMessage],
+    config: GenerateConfigArgs | None = None,
+) -> ModelOutput:
+    """Return the reply to messages, with the options of the run and those given."""
+    own = copy(state)
+    own.messages = list(messages)
+    answered = await generate(own, tool_calls="none", **(config or {}))
+    return answered.output
+
+
+async def draw_votes(
+    state: TaskState,
+    generate: Generate,
+    messages: list[ChatMessage],
+    votes: int,
+    adaptive: bool = False,
+    first: int = 0,
+    extra_body: dict[str, Any] | None = None,
+) -> ModelOutput:
+    """Return an output whose choices are the votes, in order.
+
+    Args:
+        state: The sample's state.
+        generate: Inspect's generate function.
+        messages: The prompt.
+        votes: The number of votes.
+        adaptive: Draw in rounds, and stop when no further vote can change the result of either
+            reading.
+        first: The place of the first vote among all votes of the sample.
+        extra_body: More parameters for the server.
+
+    Raises:
+        ValueError: A call returned no choice.
+    """
+    outputs: list[ModelOutput] = []
+    drawn: list[ChatCompletionChoice] = []
+    while count := _next_round(drawn, votes, adaptive):
+        outputs += await _round(state, generate, messages, first + len(drawn), count, extra_body)
+        drawn = [choice for output in outputs for choice in output.choices]
+        if _is_too_long(outputs[-1]):
+            drawn += drawn[-1:] * (votes - len(drawn))
+    usages = [output.usage for output in outputs if output.usage]
+    return ModelOutput(
+        model=outputs[0].model, choices=drawn, usage=reduce(add, usages, ModelUsage())
+    )
+
+
+def _next_round(drawn: list[ChatCompletionChoice], votes: int, adaptive: bool) -> int:
+    remaining = votes - len(drawn)
+    if not adaptive:
+        return remaining
+    return max(
+        votes_needed([read_vote(choice, reading) for choice in drawn], remaining)
+        for reading in READINGS
+    )
+
+
+def _is_too_long(output: ModelOutput) -> bool:
+    """Return whether the prompt was refused for its length: another call would be refused too."""
+    return output.stop_reason == "model_length"
+
+
+async def _round(
+    state: TaskState,
+    generate: Generate,
+    messages: list[ChatMessage],
+    first: int,
+    count: int,
+    extra_body: dict[str, Any] | None = None,
+) -> list[ModelOutput]:
+    """Draw votes by one request, if the provider supports several choices.
+
+    Some providers ignore the number of choices. Then the other votes are drawn by parallel calls,
+    each with its own seed: with one fixed seed they would all be the same vote.
+    """
+    several = None if count == 1 else count
+    output = await ask(state, generate, messages, first, num_choices=several, extra_body=extra_body)
+    output.choices = output.choices[:count]
+    received = len(output.choices)
+    outputs = [output]
+    if received < count and not _is_too_long(output):
+        transcript().info(f"{received} of {count} choices came back. The others are drawn singly.")
+        rest = [
+            ask(state, generate, messages, first + i, extra_body=extra_body)
+            for i in range(received, count)
+        ]
+        outputs += await collect(*rest)
+    if any(not output.choices for output in outputs[1:]):
+        raise ValueError("the model answered without any choice")
+    for output in outputs[1:]:
+        output.choices = output.choices[:1]
+    return outputs

@@ -1,0 +1,78 @@
+"""How critics that know the index leave their verdict: as a value, and as text for people."""
+
+from collections.abc import Sequence
+
+from inspect_ai.model import ModelOutput
+from inspect_ai.solver import TaskState
+
+from misstep.samples import CriticVerdict, StepRecord
+from misstep.verdicts import NO_ERROR, Unread, Verdict
+
+
+def leave_verdict(
+    state: TaskState,
+    verdict: Verdict | Unread,
+    text: str,
+    model: str | None = None,
+    rewards: Sequence[float | None] = (),
+    missing: str | None = None,
+    steps: Sequence[StepRecord] | None = None,
+) -> None:
+    """Leave a verdict in a sample's store, and its text in the output.
+
+    Args:
+        state: The sample's state.
+        verdict: The index of the first wrong step, NO_ERROR, or why there is no verdict.
+        text: The verdict for people to read.
+        model: The name of the critic, if it is not the model under test.
+        rewards: The reward of each step, as far as they are known.
+        missing: Why rewards are missing.
+        steps: The verdict on each step that was judged by itself.
+    """
+    left = state.store_as(CriticVerdict)
+    left.verdict = None if isinstance(verdict, Unread) else verdict
+    left.unread = verdict if isinstance(verdict, Unread) else None
+    left.rewards = list(rewards) if any(reward is not None for reward in rewards) else None
+    left.missing = missing
+    left.steps = None if steps is None else list(steps)
+    state.output = ModelOutput.from_content(model or str(state.model), text)
+
+
+def leave_first_below(
+    state: TaskState,
+    rewards: Sequence[float | None],
+    threshold: float,
+    unknown: Unread = Unread.NO_REWARD,
+    missing: str | None = None,
+) -> None:
+    """Leave the first step under a threshold as the verdict.
+
+    If a reward is missing before such a step, there is no verdict.
+
+    Args:
+        state: The sample's state.
+        rewards: The reward of each step.
+        threshold: A step with a smaller reward is wrong.
+        unknown: The reason to give if a reward is missing.
+        missing: Why rewards are missing, if that is known.
+    """
+    verdict, text = first_below(rewards, threshold, unknown)
+    leave_verdict(state, verdict, text, rewards=rewards, missing=missing)
+
+
+def first_below(
+    rewards: Sequence[float | None], threshold: float, unknown: Unread
+) -> tuple[Verdict | Unread, str]:
+    """Return the first step under a threshold, or why there is no verdict, and a text."""
+    for step, reward in enumerate(rewards):
+        if reward is None:
+            return (
+                unknown,
+                f"Step {step} has no reward, and no step before it is under {threshold}.",
+            )
+        if reward < threshold:
+            return (
+                step,
+                f"Step {step} scores {reward:.4g}, less than {threshold}: \\boxed{{{step}}}",
+            )
+    return NO_ERROR, f"No step scores less than {threshold}: \\boxed{{{NO_ERROR}}}"
