@@ -81,6 +81,7 @@ from misstep.reports._text import (
     json_text,
     one_line,
     percent,
+    with_interval,
 )
 from misstep.reports._thresholds import (
     RewardRow,
@@ -187,4 +188,5 @@ __all__ = [
     "unpaired_power",
     "unpaired_samples",
     "votes_curve",
+    "with_interval",
 ]
