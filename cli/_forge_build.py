@@ -155,8 +155,8 @@ def _find_model(name: str, base_url: str | None = None) -> "Model":
         raise MisstepError(f"{name}: not a model ({problem})") from None
 
 
-def _print_built(console: Console, built: Built) -> None:
-    drawn = built.drawn
+def _print_built(console: Console, built: BuildResult) -> None:
+    draw = built.draw
     untouched = sum(one.untouched for one in built.examples)
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_row("rows", f"{draw.rows:,} ({draw.usable:,} usable)")
