@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -25,6 +25,9 @@ from misstep.forge import (
 )
 from misstep.registry import MisstepError
 from misstep.runs import keep_what_is_loaded
+
+if TYPE_CHECKING:
+    from inspect_ai.model import Model
 
 _PROGRESS_LINES = 20
 """How many lines of progress are printed if the output is not a terminal."""
@@ -107,8 +110,6 @@ def build(
 
     Resumable: rerun the same command after a kill. No answer is paid for twice.
     """
-    from inspect_ai.model import get_model
-
     order = Order(
         num_examples=num_examples,
         error_types=read_mix(error_types),
@@ -117,8 +118,8 @@ def build(
     )
     costs = None if model_cost_config is None else str(model_cost_config)
     calls = Calls(max_connections, timeout, max_retries, costs)
-    injector = get_model(model, base_url=model_base_url, memoize=False)
-    reviewing = get_model(reviewer, memoize=False) if reviewer else None
+    injector = _find_model(model, model_base_url)
+    reviewing = _find_model(reviewer) if reviewer else None
     console = Console(quiet=as_json)
     progress = Progress(num_examples, console)
     rows = source_rows(source, order)
@@ -141,6 +142,15 @@ def build(
         )
     if repository:
         print_lines(console, [f"Uploaded: {push_to_hub(output, repository)}"])
+
+
+def _find_model(name: str, base_url: str | None = None) -> "Model":
+    from inspect_ai.model import get_model
+
+    try:
+        return get_model(name, base_url=base_url, memoize=False)
+    except ValueError as problem:
+        raise MisstepError(f"{name}: not a model ({problem})") from None
 
 
 def _print_built(console: Console, built: Built) -> None:
