@@ -37,6 +37,10 @@ from misstep.reports._first_error_files import (
     processbench_files,
     read_first_error_results,
 )
+from misstep.reports._forge_charts import step_counts_chart
+from misstep.reports._forge_page import forge_report_page
+from misstep.reports._forge_report import MAX_EXAMPLES as FORGE_REPORT_EXAMPLES
+from misstep.reports._forge_report import forge_report_markdown, read_forge_report
 from misstep.reports._frames import runs_frame, samples_frame
 from misstep.reports._imports import import_files
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
@@ -96,6 +100,7 @@ from misstep.reports._thresholds import (
 
 __all__ = [
     "ALPHA",
+    "FORGE_REPORT_EXAMPLES",
     "POWER",
     "RESAMPLES",
     "STUDY_FOLDER",
@@ -144,6 +149,8 @@ __all__ = [
     "eval_sizes",
     "file_name",
     "findings",
+    "forge_report_markdown",
+    "forge_report_page",
     "groupings",
     "groups_of_dataset",
     "groups_of_runs",
@@ -164,6 +171,7 @@ __all__ = [
     "power_table",
     "processbench_files",
     "read_first_error_results",
+    "read_forge_report",
     "read_logs",
     "read_run",
     "read_search_results",
@@ -181,6 +189,7 @@ __all__ = [
     "smallest_difference",
     "smallest_f1_difference",
     "smallest_gains",
+    "step_counts_chart",
     "study_runs",
     "threshold_charts",
     "threshold_records",

