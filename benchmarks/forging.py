@@ -96,13 +96,8 @@ def _build_seconds(order: BuildSettings, calls: CallSettings, url: str, folder: 
         return made.log
 
     # The first run is not measured: it imports the client libraries.
-<<<<<<< HEAD
-    build(Order(num_examples=2), "first")
-    freeze_loaded_objects()
-=======
     build(BuildSettings(num_examples=2), "first")
-    keep_what_is_loaded()
->>>>>>> main
+    freeze_loaded_objects()
     return span(build(order, "measured"))
 
 
