@@ -24,7 +24,7 @@ from misstep.forge import (
     source_rows,
 )
 from misstep.registry import MisstepError
-from misstep.runs import keep_what_is_loaded
+from misstep.runs import freeze_loaded_objects
 
 if TYPE_CHECKING:
     from inspect_ai.model import Model
@@ -123,7 +123,7 @@ def build(
     console = Console(quiet=as_json)
     progress = Progress(num_examples, console)
     rows = source_rows(source, build_settings)
-    keep_what_is_loaded()
+    freeze_loaded_objects()
     with Live(progress, console=console, refresh_per_second=2, transient=True):
         built = build_set(
             source, rows, build_settings, injector, reviewing, output, calls, progress.add
