@@ -35,13 +35,7 @@ from misstep.reports._comparison_text import (
 )
 from misstep.reports._estimate import RunEstimate, estimate
 from misstep.reports._eval_estimate import comparable_runs, estimate_eval, estimate_notes
-from misstep.reports._first_error_files import (
-    FirstErrorResults,
-    deltabench_files,
-    json_file,
-    processbench_files,
-    read_first_error_results,
-)
+from misstep.reports._exports import EXPORT_FORMATS, Export, export_log
 from misstep.reports._frames import runs_frame, samples_frame
 from misstep.reports._imports import ImportedLog, import_files
 from misstep.reports._leaderboard import (
@@ -82,7 +76,6 @@ from misstep.reports._reference import ReferenceRun, planned_runs, reference_pag
 from misstep.reports._report import Report, build_report
 from misstep.reports._runs import Logs, Run, SkippedLog, read_log, read_logs, read_run
 from misstep.reports._samples import Finding, SampleRecord, ScoreRecord
-from misstep.reports._search_files import SearchResults, read_search_results
 from misstep.reports._study import JudgedSample, judged_samples
 from misstep.reports._study_page import STUDY_FOLDER, CriticRun, Study, build_study
 from misstep.reports._study_runs import study_runs
@@ -116,6 +109,7 @@ from misstep.reports._thresholds import (
 
 __all__ = [
     "ALPHA",
+    "EXPORT_FORMATS",
     "POWER",
     "RESAMPLES",
     "STUDY_FOLDER",
@@ -127,8 +121,8 @@ __all__ = [
     "Contrast",
     "CriticRun",
     "Draws",
+    "Export",
     "Finding",
-    "FirstErrorResults",
     "ImportedLog",
     "JudgedProblem",
     "JudgedSample",
@@ -144,7 +138,6 @@ __all__ = [
     "SampleGroup",
     "SampleRecord",
     "ScoreRecord",
-    "SearchResults",
     "SkippedLog",
     "Study",
     "TextTable",
@@ -173,7 +166,6 @@ __all__ = [
     "confusion",
     "contrast_tables",
     "csv_text",
-    "deltabench_files",
     "differing_table",
     "dollars",
     "estimate",
@@ -183,13 +175,13 @@ __all__ = [
     "expected_best",
     "expected_majority",
     "expected_oracle",
+    "export_log",
     "file_name",
     "findings",
     "groupings",
     "groups_of_dataset",
     "groups_of_runs",
     "import_files",
-    "json_file",
     "json_lines",
     "json_text",
     "judge_solutions",
@@ -208,12 +200,9 @@ __all__ = [
     "planned_runs",
     "power_method",
     "power_table",
-    "processbench_files",
-    "read_first_error_results",
     "read_log",
     "read_logs",
     "read_run",
-    "read_search_results",
     "recovery_chart",
     "recovery_frame",
     "recovery_rates",
