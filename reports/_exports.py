@@ -53,9 +53,7 @@ def export_log(location: str, file_format: str) -> Export:
         MisstepError: The log cannot be read, is not finished, or belongs to another eval.
     """
     search = file_format == "search"
-    kind, scorer = (
-        ("guided search", "final_answer") if search else ("a first-error eval", "first_error")
-    )
+    scorer = "final_answer" if search else "first_error"
     log = read_log(location)
     if log.status != "success" or log.results is None:
         raise MisstepError(
@@ -154,9 +152,9 @@ def _json_file(samples: list[EvalSample], metrics: dict[str, float], name: str) 
 
 
 def _percent(metrics: dict[str, float], prefix: str) -> Row:
-    percent = {name: metrics[f"{prefix}{name}"] * 100 for name in _METRICS}
     # An undefined metric is null or empty, never 0.
-    return to_json(percent) | {name: int(metrics[f"{prefix}{name}"]) for name in _COUNTS}
+    percent: Row = to_json({name: metrics[f"{prefix}{name}"] * 100 for name in _METRICS})
+    return percent | {name: int(metrics[f"{prefix}{name}"]) for name in _COUNTS}
 
 
 def _score(sample: EvalSample, scorer: str = "first_error") -> Score:
