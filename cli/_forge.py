@@ -17,21 +17,23 @@ from misstep.cli._options import (
 )
 from misstep.cli._output import new_table, print_json, print_lines, records_table, shown
 from misstep.forge import (
-    AUTOMATIC,
-    MOST,
+    AUTOMATIC_CHECKS,
     Audit,
-    Group,
-    Order,
+    BuildSettings,
+    SolutionCounts,
     analyse,
     audit,
-    find,
-    markdown,
-    page,
     source_rows,
-    steps_chart,
 )
 from misstep.loaders import write_files
-from misstep.reports import save_chart
+from misstep.reports import (
+    FORGE_REPORT_EXAMPLES,
+    forge_report_markdown,
+    forge_report_page,
+    read_forge_report,
+    save_chart,
+    step_counts_chart,
+)
 
 
 @click.group()
@@ -52,9 +54,9 @@ def analyze(source: str, min_steps: int, output: Path | None, as_json: bool) -> 
 
     Rows are streamed: memory does not grow with their number.
     """
-    analysis = analyse(source_rows(source, Order(min_steps=min_steps)), min_steps)
+    analysis = analyse(source_rows(source, BuildSettings(min_steps=min_steps)), min_steps)
     if output:
-        save_chart(steps_chart(analysis, min_steps), output)
+        save_chart(step_counts_chart(analysis, min_steps), output)
     groups = {**dict(sorted(analysis.sources.items())), "all": analysis.everything}
     sources = [_group_record(name, group, min_steps) for name, group in groups.items()]
     counts = {
@@ -96,7 +98,7 @@ def check(file: str, details: bool, as_json: bool) -> None:
             {
                 "examples": total,
                 "passed": total - failed,
-                "by_check": {name: result.by_check[name] for name in AUTOMATIC},
+                "by_check": {name: result.by_check[name] for name in AUTOMATIC_CHECKS},
                 "bad_rows": list(map(str, result.bad)),
                 "failures": failures,
             }
@@ -119,7 +121,7 @@ def check(file: str, details: bool, as_json: bool) -> None:
 @forge.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @log_option("Log of a critic that ran on the set. Repeatable.")
-@show_option(MOST, "examples side by side")
+@show_option(FORGE_REPORT_EXAMPLES, "examples side by side")
 def report(folder: Path, logs: tuple[str, ...], show: int) -> None:
     """Write report.md and report.html on the set in FOLDER.
 
@@ -127,10 +129,10 @@ def report(folder: Path, logs: tuple[str, ...], show: int) -> None:
     modified steps side by side with the changed text marked. With logs of critics it has the share
     of errors that they found, by type and position. The page needs no network.
     """
-    findings = find(folder, logs)
+    content = read_forge_report(folder, logs)
     contents = {
-        folder / "report.md": markdown(findings, show).encode(),
-        folder / "report.html": page(findings, show).encode(),
+        folder / "report.md": forge_report_markdown(content, show).encode(),
+        folder / "report.html": forge_report_page(content, show).encode(),
     }
     write_files(contents, "Make the folder writable.")
     for path in contents:
@@ -139,7 +141,7 @@ def report(folder: Path, logs: tuple[str, ...], show: int) -> None:
 
 def _failures_table(result: Audit) -> Table:
     table = new_table("check", "reason", "examples", words=2)
-    for name in AUTOMATIC:
+    for name in AUTOMATIC_CHECKS:
         table.add_row(name, "", f"{result.by_check[name]:,}", style="bold")
         for (check_name, reason), count in result.by_reason.most_common():
             if check_name == name:
@@ -147,7 +149,7 @@ def _failures_table(result: Audit) -> Table:
     return table
 
 
-def _group_record(name: str, group: Group, min_steps: int) -> dict[str, Any]:
+def _group_record(name: str, group: SolutionCounts, min_steps: int) -> dict[str, Any]:
     return {
         "source": name,
         "rows": group.rows,

@@ -13,17 +13,17 @@ from misstep.cli._output import new_table, print_json, print_lines, shown
 from misstep.forge import (
     LATE_FRACTION,
     MIN_STEPS,
-    Built,
-    Calls,
-    Order,
-    Result,
+    BuildResult,
+    BuildSettings,
+    CallSettings,
+    InjectionResult,
     build_set,
     push_to_hub,
-    read_mix,
+    read_error_types,
     source_rows,
 )
 from misstep.registry import MisstepError
-from misstep.runs import keep_what_is_loaded
+from misstep.runs import freeze_loaded_objects
 
 if TYPE_CHECKING:
     from inspect_ai.model import Model
@@ -109,22 +109,24 @@ def build(
 
     Resumable: rerun the same command after a kill. No answer is paid for twice.
     """
-    order = Order(
+    build_settings = BuildSettings(
         num_examples=num_examples,
-        error_types=read_mix(error_types),
+        error_types=read_error_types(error_types),
         reviewed=reviewer is not None,
         **settings,
     )
     costs = None if model_cost_config is None else str(model_cost_config)
-    calls = Calls(max_connections, timeout, max_retries, costs)
+    calls = CallSettings(max_connections, timeout, max_retries, costs)
     injector = _find_model(model, model_base_url)
     reviewing = _find_model(reviewer) if reviewer else None
     console = Console(quiet=as_json)
     progress = Progress(num_examples, console)
-    rows = source_rows(source, order)
-    keep_what_is_loaded()
+    rows = source_rows(source, build_settings)
+    freeze_loaded_objects()
     with Live(progress, console=console, refresh_per_second=2, transient=True):
-        built = build_set(source, rows, order, injector, reviewing, output, calls, progress.add)
+        built = build_set(
+            source, rows, build_settings, injector, reviewing, output, calls, progress.add
+        )
     console.print(progress)
     record = _build_record(built)
     if as_json:
@@ -156,16 +158,16 @@ def _find_model(name: str, base_url: str | None = None) -> "Model":
         raise MisstepError(f"{name}: not a model ({problem})") from None
 
 
-def _build_record(built: Built) -> dict[str, Any]:
+def _build_record(built: BuildResult) -> dict[str, Any]:
     return {
         "folder": str(built.folder),
         "log": built.log,
-        "rows": built.drawn.rows,
-        "usable": built.drawn.usable,
-        "drawn": len(built.drawn.chosen),
+        "rows": built.draw.rows,
+        "usable": built.draw.usable,
+        "drawn": len(built.draw.chosen),
         "accepted": len(built.examples),
         "without_error": sum(one.untouched for one in built.examples),
-        "rejected": len(built.drawn.chosen) - len(built.examples),
+        "rejected": len(built.draw.chosen) - len(built.examples),
     }
 
 
@@ -180,7 +182,7 @@ class Progress:
         self._cost: float | None = None
         self._rejects: Counter[str] = Counter()
 
-    def add(self, result: Result) -> None:
+    def add(self, result: InjectionResult) -> None:
         """Count a result."""
         self._done += 1
         self._accepted += result.example is not None
