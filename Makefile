@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 CANARY := build/canary
 PACKAGES := $(filter-out tests benchmarks misstep,$(patsubst %/,%,$(dir $(wildcard */__init__.py))))
+# Left by a build of the package, this folder hides from Inspect that misstep is installed.
+LEFT_BY_BUILDS := misstep.egg-info
 # The uv of this machine, else one in the environment. It trusts the certificates of the system, as pip does.
 export UV_SYSTEM_CERTS ?= true
 UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
@@ -37,8 +39,7 @@ demo: setup  ## Run ProcessBench end to end with a small model inside the proces
 test: lint types unit  ## Run lint, the type checker and all tests. COVERAGE=1 adds coverage.
 
 unit: setup  ## Run all tests.
-	@# Left by a wheel build, this folder hides from Inspect that misstep is installed.
-	@rm -rf misstep.egg-info
+	@rm -rf $(LEFT_BY_BUILDS)
 	$(BIN)/pytest $(PYTEST_OPTIONS)
 
 lint: setup linked  ## Check style and format.
@@ -64,6 +65,7 @@ canary: setup  ## Run all tests against the newest inspect-ai of the package ind
 	@$(UV) pip sync --quiet --require-hashes --python $(CANARY)/venv/bin/python $(CANARY)/requirements.lock
 	@$(UV) pip install --quiet --no-deps --no-build-isolation --python $(CANARY)/venv/bin/python --editable .
 	@$(CANARY)/venv/bin/python -c 'from importlib.metadata import version; print("inspect-ai", version("inspect-ai"))'
+	@rm -rf $(LEFT_BY_BUILDS)
 	$(CANARY)/venv/bin/pytest $(PYTEST_OPTIONS)
 
 bench: setup  ## Measure speed and memory against the targets.
@@ -86,4 +88,4 @@ lock:  ## Pin the newest packages that pyproject.toml allows.
 	$(UV) pip compile $(LOCK_OPTIONS) --output-file requirements.lock
 
 clean:  ## Delete the environment and everything that was built.
-	rm -rf $(VENV) build misstep.egg-info
+	rm -rf $(VENV) build $(LEFT_BY_BUILDS)

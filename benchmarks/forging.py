@@ -14,9 +14,16 @@ from pathlib import Path
 from benchmarks._measurement import TIMES, Measurement
 from benchmarks._programs import program, raw_calls
 from benchmarks._runs import CONNECTIONS, local_model, server_process, span
-from misstep.forge import Calls, Order, analyse, build_set, examine, source_rows
+from misstep.forge import (
+    BuildSettings,
+    CallSettings,
+    analyse,
+    build_set,
+    examine_row,
+    source_rows,
+)
 from misstep.loaders import RawRow, mirror
-from misstep.runs import keep_what_is_loaded
+from misstep.runs import freeze_loaded_objects
 
 SOLUTIONS_A_SECOND = 4000
 MEGABYTES = 500
@@ -46,7 +53,7 @@ def _cpu_seconds(rows: list[RawRow], times: int) -> float:
     """Return CPU seconds: the target is per core, and other programs may run."""
     start = time.process_time()
     for number, row in islice(cycle(rows), times * len(rows)):
-        examine(number, row)
+        examine_row(number, row)
     return time.process_time() - start
 
 
@@ -55,7 +62,7 @@ def _rows() -> list[RawRow]:
     file = mirror() / "numinamath" / "numinamath_cot.jsonl"
     if file.is_file():
         return list(enumerate(map(json.loads, file.open(encoding="utf-8")), 1))
-    return list(source_rows("offline", Order(num_examples=60)))
+    return list(source_rows("offline", BuildSettings(num_examples=60)))
 
 
 def _megabytes(rows: int) -> float:
@@ -63,8 +70,8 @@ def _megabytes(rows: int) -> float:
 
 
 def _building() -> Measurement:
-    order = Order(num_examples=EXAMPLES)
-    calls = Calls(max_connections=CONNECTIONS)
+    order = BuildSettings(num_examples=EXAMPLES)
+    calls = CallSettings(max_connections=CONNECTIONS)
     options = ("--reply", "injector", "--latency", str(LATENCY))
     with tempfile.TemporaryDirectory() as folder:
         recorded = Path(folder) / "requests.jsonl"
@@ -80,17 +87,17 @@ def _building() -> Measurement:
     return Measurement("a build beside its calls", taken / alone, "times", LONGER, note)
 
 
-def _build_seconds(order: Order, calls: Calls, url: str, folder: Path) -> float:
+def _build_seconds(order: BuildSettings, calls: CallSettings, url: str, folder: Path) -> float:
     model = local_model(url)
 
-    def build(order: Order, name: str) -> str:
+    def build(order: BuildSettings, name: str) -> str:
         rows = source_rows("offline", order)
         made = build_set("offline", rows, order, model, None, folder / name, calls, lambda _: None)
         return made.log
 
     # The first run is not measured: it imports the client libraries.
-    build(Order(num_examples=2), "first")
-    keep_what_is_loaded()
+    build(BuildSettings(num_examples=2), "first")
+    freeze_loaded_objects()
     return span(build(order, "measured"))
 
 

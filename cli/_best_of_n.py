@@ -64,6 +64,7 @@ def best_of_n_table(
     console = Console()
     console.print(f"{len(judged)} problems, {most} solutions of each; accuracy in percent by n")
     for table in best_of_n_tables(accuracies):
+        console.print()
         print_table(console, table)
     if conflicts:
         text = f"{len(conflicts)} problems have solutions with wrong recorded labels: "

@@ -17,22 +17,24 @@ from misstep.cli._options import (
 )
 from misstep.cli._output import new_table, print_json, print_lines, shown
 from misstep.forge import (
-    AUTOMATIC,
-    MOST,
+    AUTOMATIC_CHECKS,
     Analysis,
     Audit,
-    Group,
-    Order,
+    BuildSettings,
+    SolutionCounts,
     analyse,
     audit,
-    find,
-    markdown,
-    page,
     source_rows,
-    steps_chart,
 )
 from misstep.loaders import write_files
-from misstep.reports import save_chart
+from misstep.reports import (
+    FORGE_REPORT_EXAMPLES,
+    forge_report_markdown,
+    forge_report_page,
+    read_forge_report,
+    save_chart,
+    step_counts_chart,
+)
 
 
 @click.group()
@@ -53,9 +55,9 @@ def analyze(source: str, min_steps: int, output: Path | None, as_json: bool) -> 
 
     Rows are streamed: memory does not grow with their number.
     """
-    analysis = analyse(source_rows(source, Order(min_steps=min_steps)), min_steps)
+    analysis = analyse(source_rows(source, BuildSettings(min_steps=min_steps)), min_steps)
     if output:
-        save_chart(steps_chart(analysis, min_steps), output)
+        save_chart(step_counts_chart(analysis, min_steps), output)
     if as_json:
         print_json(_analysis_object(analysis, min_steps))
         return
@@ -110,7 +112,7 @@ def check(file: str, details: bool, as_json: bool) -> None:
 @forge.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @log_option("Log of a critic that ran on the set. Repeatable.")
-@show_option(MOST, "examples side by side")
+@show_option(FORGE_REPORT_EXAMPLES, "examples side by side")
 def report(folder: Path, logs: tuple[str, ...], show: int) -> None:
     """Write report.md and report.html on the set in FOLDER.
 
@@ -118,10 +120,10 @@ def report(folder: Path, logs: tuple[str, ...], show: int) -> None:
     modified steps side by side with the changed text marked. With logs of critics it has the share
     of errors that they found, by type and position. The page needs no network.
     """
-    findings = find(folder, logs)
+    content = read_forge_report(folder, logs)
     contents = {
-        folder / "report.md": markdown(findings, show).encode(),
-        folder / "report.html": page(findings, show).encode(),
+        folder / "report.md": forge_report_markdown(content, show).encode(),
+        folder / "report.html": forge_report_page(content, show).encode(),
     }
     write_files(contents, "Make the folder writable.")
     for path in contents:
@@ -130,7 +132,7 @@ def report(folder: Path, logs: tuple[str, ...], show: int) -> None:
 
 def _failures_table(result: Audit) -> Table:
     table = new_table("check", "reason", "examples", words=2)
-    for name in AUTOMATIC:
+    for name in AUTOMATIC_CHECKS:
         table.add_row(name, "", f"{result.by_check[name]:,}", style="bold")
         for (check_name, reason), count in result.by_reason.most_common():
             if check_name == name:
@@ -142,7 +144,7 @@ def _audit_object(result: Audit, total: int, failed: int) -> dict[str, object]:
     return {
         "examples": total,
         "passed": total - failed,
-        "by_check": {name: result.by_check[name] for name in AUTOMATIC},
+        "by_check": {name: result.by_check[name] for name in AUTOMATIC_CHECKS},
         "bad_rows": [str(problem) for problem in result.bad],
         "failures": {
             name: [{"check": one.name, "detail": one.detail} for one in failures]
@@ -167,7 +169,7 @@ def _sources_table(analysis: Analysis, min_steps: int) -> Table:
     return table
 
 
-def _cells(group: Group, min_steps: int) -> list[str]:
+def _cells(group: SolutionCounts, min_steps: int) -> list[str]:
     cells = _group_object(group, min_steps)
     return [
         f"{value:,}" if name != "mean_characters" else f"{value:,.0f}"
@@ -175,7 +177,7 @@ def _cells(group: Group, min_steps: int) -> list[str]:
     ]
 
 
-def _group_object(group: Group, min_steps: int) -> dict[str, float]:
+def _group_object(group: SolutionCounts, min_steps: int) -> dict[str, float]:
     long = sum(count for steps, count in group.steps.items() if steps >= min_steps)
     return {
         "rows": group.rows,

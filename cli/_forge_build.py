@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -14,17 +14,20 @@ from misstep.cli._output import new_table, print_json, print_lines, shown
 from misstep.forge import (
     LATE_FRACTION,
     MIN_STEPS,
-    Built,
-    Calls,
-    Order,
-    Result,
+    BuildResult,
+    BuildSettings,
+    CallSettings,
+    InjectionResult,
     build_set,
     push_to_hub,
-    read_mix,
+    read_error_types,
     source_rows,
 )
 from misstep.registry import MisstepError
-from misstep.runs import keep_what_is_loaded
+from misstep.runs import freeze_loaded_objects
+
+if TYPE_CHECKING:
+    from inspect_ai.model import Model
 
 _PROGRESS_LINES = 20
 """How many lines of progress are printed if the output is not a terminal."""
@@ -107,24 +110,24 @@ def build(
 
     Resumable: rerun the same command after a kill. No answer is paid for twice.
     """
-    from inspect_ai.model import get_model
-
-    order = Order(
+    build_settings = BuildSettings(
         num_examples=num_examples,
-        error_types=read_mix(error_types),
+        error_types=read_error_types(error_types),
         reviewed=reviewer is not None,
         **settings,
     )
     costs = None if model_cost_config is None else str(model_cost_config)
-    calls = Calls(max_connections, timeout, max_retries, costs)
-    injector = get_model(model, base_url=model_base_url, memoize=False)
-    reviewing = get_model(reviewer, memoize=False) if reviewer else None
+    calls = CallSettings(max_connections, timeout, max_retries, costs)
+    injector = _find_model(model, model_base_url)
+    reviewing = _find_model(reviewer) if reviewer else None
     console = Console(quiet=as_json)
     progress = Progress(num_examples, console)
-    rows = source_rows(source, order)
-    keep_what_is_loaded()
+    rows = source_rows(source, build_settings)
+    freeze_loaded_objects()
     with Live(progress, console=console, refresh_per_second=2, transient=True):
-        built = build_set(source, rows, order, injector, reviewing, output, calls, progress.add)
+        built = build_set(
+            source, rows, build_settings, injector, reviewing, output, calls, progress.add
+        )
     console.print(progress)
     _print_built(console, built)
     if as_json:
@@ -143,25 +146,34 @@ def build(
         print_lines(console, [f"Uploaded: {push_to_hub(output, repository)}"])
 
 
-def _print_built(console: Console, built: Built) -> None:
-    drawn = built.drawn
+def _find_model(name: str, base_url: str | None = None) -> "Model":
+    from inspect_ai.model import get_model
+
+    try:
+        return get_model(name, base_url=base_url, memoize=False)
+    except ValueError as problem:
+        raise MisstepError(f"{name}: not a model ({problem})") from None
+
+
+def _print_built(console: Console, built: BuildResult) -> None:
+    draw = built.draw
     untouched = sum(one.untouched for one in built.examples)
     table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_row("rows", f"{drawn.rows:,} ({drawn.usable:,} usable)")
-    table.add_row("drawn", f"{len(drawn.chosen):,}")
+    table.add_row("rows", f"{draw.rows:,} ({draw.usable:,} usable)")
+    table.add_row("drawn", f"{len(draw.chosen):,}")
     table.add_row("accepted", f"{len(built.examples):,} ({untouched:,} without an error)")
     console.print(table, highlight=False)
     names = ("adversarial.jsonl", "adversarial.parquet", "rejects.jsonl", "README.md")
     print_lines(console, [f"log  {built.log}", *(built.folder / name for name in names)])
 
 
-def _built_object(built: Built) -> dict[str, Any]:
+def _built_object(built: BuildResult) -> dict[str, Any]:
     return {
         "folder": str(built.folder),
         "log": built.log,
-        "rows": built.drawn.rows,
-        "usable": built.drawn.usable,
-        "drawn": len(built.drawn.chosen),
+        "rows": built.draw.rows,
+        "usable": built.draw.usable,
+        "drawn": len(built.draw.chosen),
         "accepted": len(built.examples),
         "without_error": sum(one.untouched for one in built.examples),
         "rejects": built.rejects,
@@ -179,7 +191,7 @@ class Progress:
         self._cost: float | None = None
         self._rejects: Counter[str] = Counter()
 
-    def add(self, result: Result) -> None:
+    def add(self, result: InjectionResult) -> None:
         """Count a result."""
         self._done += 1
         self._accepted += result.example is not None

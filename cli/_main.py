@@ -1,4 +1,4 @@
-"""The command and its subcommands; one clear message for a user's mistake, no traceback."""
+"""The command `misstep` and its subcommands."""
 
 import sys
 from importlib import import_module
@@ -25,18 +25,18 @@ _PLACES = {
     "threshold": "_threshold:threshold",
     "best-of-n": "_best_of_n:best_of_n_table",
 }
-"""Where each command is, by its name."""
+"""The module and function of each command."""
 
 
 class _Commands(click.Group):
-    """Commands that are loaded when they are called, for all of them take two seconds to load."""
+    """Commands that are loaded when they are called: to load all takes two seconds."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which they are needed."""
+        """Return the names in the order in which people need the commands."""
         return list(_PLACES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load a command."""
+        """Return a command by its name."""
         if cmd_name not in _PLACES:
             return None
         module, _, name = _PLACES[cmd_name].partition(":")
@@ -56,14 +56,28 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command."""
+    """Run the command. A user's mistake is one message, without a traceback."""
     try:
         cli()
     except Exception as problem:
-        # By now something of misstep is loaded, so this costs nothing.
-        from misstep.registry import MisstepError
-
-        if not isinstance(problem, MisstepError):
+        message = _message(problem)
+        if message is None:
             raise
-        click.echo(f"misstep: {problem}", err=True)
+        click.echo(f"misstep: {message}", err=True)
         sys.exit(1)
+
+
+def _message(problem: Exception) -> str | None:
+    """Return the message for an error that the user can correct, None for any other error."""
+    from rich.text import Text
+
+    from misstep._inspect_private import PrerequisiteError
+    from misstep.registry import MisstepError
+
+    if isinstance(problem, MisstepError):
+        return str(problem)
+    if isinstance(problem, PrerequisiteError):
+        return Text.from_markup(str(problem.message)).plain
+    if isinstance(problem, OSError) and problem.filename:
+        return f"{problem.filename}: {problem.strerror}."
+    return None

@@ -69,7 +69,7 @@ def power_of(
     if gains:
         title = f"Smallest gain that {' and '.join(what)} can show, in percentage points"
         print_table(console, power_table(title, gains))
-    console.print(power_method(aim), highlight=False)
+    console.print(f"\n{power_method(aim)}", highlight=False)
 
 
 def _groups(

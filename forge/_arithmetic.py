@@ -1,7 +1,7 @@
-"""Equations between plain numbers in a text, worked out again.
+"""Equations between plain numbers in a text, calculated again.
 
-What is wrong with `3 + 4 = 8` is not the reasoning. Only equations of numbers alone are judged: one
-with a variable, a function or a modulus in it is none of our business.
+`3 + 4 = 8` is an arithmetic slip and not an error of reasoning. Only equations of plain numbers are
+checked; equations with a variable, a function or a modulus are ignored.
 """
 
 import re
@@ -23,12 +23,12 @@ _MODULAR = re.compile(r"\s*(?:\(?\s*\\?[bp]?mod\b|\\equiv|≡)")
 
 
 def false_equations(text: str) -> list[str]:
-    """The equations between plain numbers that do not hold."""
+    """Return the equations between plain numbers that do not hold."""
     plain = _SPACING.sub(" ", _DELIMITERS.sub(" ; ", text))
-    return [equation for run in _RUN.finditer(plain) for equation in _judge(plain, run)]
+    return [equation for run in _RUN.finditer(plain) for equation in _false_in_run(plain, run)]
 
 
-def _judge(text: str, run: re.Match[str]) -> list[str]:
+def _false_in_run(text: str, run: re.Match[str]) -> list[str]:
     if "=" not in run.group() or _MODULAR.match(text, run.end()):
         return []
     sides = [side.strip() for side in run.group().split("=")]
@@ -45,10 +45,10 @@ def _judge(text: str, run: re.Match[str]) -> list[str]:
 
 
 def _starts_clean(before: str, side: str) -> bool:
-    """Whether nothing that stands before an expression belongs to it."""
+    """Return whether the text before an expression does not belong to it."""
     if not before or not side:
         return True
-    # A sign with a space behind it carries on from something, be it a formula that has ended.
+    # A sign with a space after it continues an expression, even across the end of a formula.
     if re.match(r"[-+−]\s", side):
         return False
     last = before.rstrip()[-1:]
@@ -66,23 +66,23 @@ def _ends_clean(after: str) -> bool:
 
 
 def _rounding(side: str) -> Fraction:
-    """How far off a decimal number may be for having been rounded."""
+    """Return how far a rounded decimal number may be from the exact one."""
     found = re.fullmatch(r"[-−]?[\d,]+\.(\d+)", side)
     return Fraction(51, 100) / 10 ** len(found[1]) if found else Fraction(0)
 
 
 def _value(side: str) -> Fraction | None:
-    """The value of an expression of numbers, or None where it is not one."""
+    """Return the value of an expression of numbers, or None if it is not one."""
     try:
-        reader = _Reader(_TOKENS.findall(side))
+        reader = _Expression(_TOKENS.findall(side))
         value = reader.sum()
         return value if reader.done else None
     except (ValueError, ArithmeticError, IndexError, RecursionError):
         return None
 
 
-class _Reader:
-    """Reads an expression by the usual rules: powers, then products, then sums."""
+class _Expression:
+    """A parser of an expression: powers before products before sums."""
 
     def __init__(self, tokens: list[str]) -> None:
         self._tokens = tokens
@@ -116,7 +116,7 @@ class _Reader:
                 value *= self._signed()
             elif self._take("/", "÷", "\\div"):
                 value /= self._signed()
-            elif self._next() == "(":  # not before a fraction: 2 1/2 may be two and a half
+            elif self._next() == "(":  # but not before a fraction: 2 1/2 may be two and a half
                 value *= self._power()
             else:
                 return value
@@ -133,7 +133,7 @@ class _Reader:
             return base
         exponent = self._signed() if self._next() in ("-", "−") else self._atom()
         if exponent.denominator != 1 or abs(exponent) > _GREATEST_POWER:
-            raise ValueError("a power that is not worked out")
+            raise ValueError("a power that is not calculated")
         return Fraction(base ** int(exponent))
 
     def _atom(self) -> Fraction:

@@ -1,7 +1,7 @@
-"""Building a set: draw solutions, inject errors by an Inspect run, write what was accepted.
+"""Building a set: draw solutions, inject errors with an Inspect run, write the accepted examples.
 
-Every answer of a model is kept in the build's folder as it arrives, by Inspect's own cache. A build
-that was stopped, however hard, is taken up by the same call: what was answered is not asked again.
+Inspect's cache keeps every answer in the folder of the build. A build that was stopped or killed
+resumes with the same command, and no answered call is made again.
 """
 
 import json
@@ -16,111 +16,108 @@ from typing import Any
 from inspect_ai.log import EvalLog
 from inspect_ai.model import Model
 
-from misstep.forge._accepted import example_of, watching
-from misstep.forge._card import card
-from misstep.forge._files import data_files, lines
-from misstep.forge._order import Drawn, Order, draw_solutions, samples_of
-from misstep.forge._record import Example
-from misstep.forge._result import Result
-from misstep.forge._task import injection_task
+from misstep.forge._draw import BuildSettings, SolutionDraw, draw_solutions, injection_samples
+from misstep.forge._example import Example
+from misstep.forge._files import data_files, dataset_card, json_lines
+from misstep.forge._inject import InjectionResult
+from misstep.forge._task import injection_task, logged_example, on_result
 from misstep.loaders import RawRow, write_files
 from misstep.registry import DataError, MisstepError
 
-SETTINGS = "build.json"
-ANSWERS = "answers"
-LOGS = "logs"
+SETTINGS_FILE = "build.json"
+ANSWERS_FOLDER = "answers"
+LOGS_FOLDER = "logs"
 _CURE = "Free some space, or make it writable, and run the same command again: answers are kept."
 
 
 @dataclass(frozen=True)
-class Calls:
-    """How the models are called; none of it changes what they answer."""
+class CallSettings:
+    """How the models are called. These settings do not change the result."""
 
     max_connections: int = 32
     timeout: int | None = None
-    """Seconds that a call may take, after which it is made again."""
+    """Seconds after which a call is repeated."""
     max_retries: int = 8
     model_cost_config: str | None = None
 
 
 @dataclass
-class Built:
+class BuildResult:
     """A finished build."""
 
     folder: Path
-    drawn: Drawn
+    draw: SolutionDraw
+    log: str
     examples: list[Example] = field(default_factory=list)
     rejects: Counter[str] = field(default_factory=Counter)
-    """Samples by why they were rejected."""
-    log: str = ""
+    """The number of rejected samples by reason."""
 
 
 def build_set(
     source: str,
     rows: Iterable[RawRow],
-    order: Order,
+    settings: BuildSettings,
     injector: Model,
     reviewer: Model | None,
     folder: Path,
-    calls: Calls,
-    watcher: Callable[[Result], None],
-) -> Built:
-    """Build a set in a folder, or go on with one.
+    calls: CallSettings,
+    on_each: Callable[[InjectionResult], None],
+) -> BuildResult:
+    """Build a set in a folder, or resume a build there.
 
     Args:
-        source: What the rows are called.
+        source: The name of the corpus.
         rows: The rows of the corpus.
-        order: The settings.
-        injector: Who injects.
-        reviewer: Who confirms, if anybody.
-        folder: Where everything goes.
+        settings: The settings of the build.
+        injector: The model that injects errors.
+        reviewer: The model that confirms errors, if there is one.
+        folder: The folder of the build.
         calls: How the models are called.
-        watcher: Is told of every result.
+        on_each: Called with the result of each sample.
 
     Raises:
-        MisstepError: Nothing could be drawn or written, or the run did not come to its end.
+        MisstepError: No row can be used, a file cannot be written, or the run failed.
     """
-    settings = {"source": source, **asdict(order), "injector": str(injector)}
-    settings |= {"reviewer": str(reviewer)} if reviewer else {}
-    _claim(folder, settings)
-    drawn = draw_solutions(rows, order)
-    if not drawn.chosen:
+    record = {"source": source, **asdict(settings), "injector": str(injector)}
+    record |= {"reviewer": str(reviewer)} if reviewer else {}
+    _claim(folder, record)
+    draw = draw_solutions(rows, settings)
+    if not draw.chosen:
         raise DataError(
-            f"{source}: none of {drawn.rows:,} rows can be used ({drawn.left_out}). "
-            f"`misstep forge analyze --source {source}` tells more."
+            f"{source}: none of {draw.rows:,} rows can be used ({dict(draw.left_out)}). "
+            f"`misstep forge analyze --source {source}` shows why."
         )
-    with _answers_kept_in(folder / ANSWERS), watching(watcher):
-        log = _run(drawn, order, injector, reviewer, folder, calls)
-    built = Built(folder, drawn, log=log.location)
-    rejected = list(_read(log, built))
-    card_text = card(built.examples, settings, built.rejects)
-    files = data_files(folder, built.examples)
-    files[folder / "rejects.jsonl"] = lines(sorted(rejected, key=lambda one: str(one["id"])))
-    files[folder / "README.md"] = card_text.encode()
+    with _answers_in(folder / ANSWERS_FOLDER), on_result(on_each):
+        log = _run(draw, settings, injector, reviewer, folder, calls)
+    result = BuildResult(folder, draw, log.location)
+    rejected = list(_sort_samples(log, result))
+    files = data_files(folder, result.examples)
+    files[folder / "rejects.jsonl"] = json_lines(sorted(rejected, key=lambda one: str(one["id"])))
+    files[folder / "README.md"] = dataset_card(result.examples, record, result.rejects).encode()
     write_files(files, _CURE)
-    return built
+    return result
 
 
-def _claim(folder: Path, settings: dict[str, Any]) -> None:
-    """Make the folder this build's; what cannot be written is known before any call is paid."""
-    path = folder / SETTINGS
-    content = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+def _claim(folder: Path, record: dict[str, Any]) -> None:
+    """Write the settings into the folder before any call is paid, or compare them with it."""
+    path = folder / SETTINGS_FILE
+    content = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
     if path.is_file():
         before = json.loads(path.read_text(encoding="utf-8"))
         now = json.loads(content)
         changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
         if changed:
-            was = ", ".join(f"{name}={before.get(name)!r}" for name in changed)
+            old = ", ".join(f"{name}={before.get(name)!r}" for name in changed)
             raise MisstepError(
-                f"{folder}: built with other settings ({was}). Use them to go on with that build, "
-                "or name another folder: -o DIR."
+                f"{folder}: built with other settings ({old}). Use the same settings to resume "
+                "that build, or choose another folder: -o DIR."
             )
-    write_files({path: content.encode()}, "Name a folder that can be written: -o DIR.")
+    write_files({path: content.encode()}, "Choose a writable folder: -o DIR.")
 
 
 @contextmanager
-def _answers_kept_in(folder: Path) -> Iterator[None]:
-    """Have Inspect keep its answers in a folder."""
+def _answers_in(folder: Path) -> Iterator[None]:
+    """Use a folder as Inspect's cache inside the `with` block."""
     name = "INSPECT_CACHE_DIR"
     before = os.environ.get(name)
     os.environ[name] = str(folder.absolute())
@@ -134,23 +131,23 @@ def _answers_kept_in(folder: Path) -> Iterator[None]:
 
 
 def _run(
-    drawn: Drawn,
-    order: Order,
+    draw: SolutionDraw,
+    settings: BuildSettings,
     injector: Model,
     reviewer: Model | None,
     folder: Path,
-    calls: Calls,
+    calls: CallSettings,
 ) -> EvalLog:
-    from inspect_ai import eval as run
+    from inspect_ai import eval as run_task
 
     roles: dict[str, str | Model | list[str | Model]] = {"injector": injector}
     if reviewer is not None:
         roles["reviewer"] = reviewer
-    [log] = run(
-        injection_task(samples_of(drawn.chosen, order), order),
+    [log] = run_task(
+        injection_task(injection_samples(draw.chosen, settings), settings),
         model="none",
         model_roles=roles,
-        log_dir=str(folder / LOGS),
+        log_dir=str(folder / LOGS_FOLDER),
         display="none",
         log_level="error",
         log_realtime=False,
@@ -158,33 +155,34 @@ def _run(
         score_display=False,
         ctl_server=False,
         max_connections=calls.max_connections,
-        # Samples that wait to be called again must not keep others from the connections.
+        # More samples than connections: samples that wait for a retry leave their connection idle.
         max_samples=2 * calls.max_connections,
         max_retries=calls.max_retries,
         attempt_timeout=calls.timeout,
         model_cost_config=calls.model_cost_config,
     )
     if log.status != "success":
-        said = log.error.message.strip().splitlines()[-1] if log.error else log.status
+        reason = log.error.message.strip().splitlines()[-1] if log.error else log.status
         raise MisstepError(
-            f"{folder}: the build did not come to its end: {said}\n"
-            f"What was answered so far is kept in {folder / ANSWERS}; the same command goes on."
+            f"{folder}: the build failed: {reason}\n"
+            f"The answers so far are kept in {folder / ANSWERS_FOLDER}. Run the same command again "
+            "to resume."
         )
     return log
 
 
-def _read(log: EvalLog, built: Built) -> Iterator[dict[str, Any]]:
-    """Sort the results of a run into examples and rejects."""
+def _sort_samples(log: EvalLog, result: BuildResult) -> Iterator[dict[str, Any]]:
+    """Add the examples and reject reasons of a run to the result. Yield the rejected samples."""
     for sample in log.samples or []:
-        result = (sample.scores or {})["accepted"].metadata or {}
-        if example := example_of(sample):
-            built.examples.append(example)
+        if example := logged_example(sample):
+            result.examples.append(example)
             continue
-        rejects = result["rejects"]
-        built.rejects.update({f"{one['stage']}: {one['reason']}" for one in rejects})
+        record = (sample.scores or {})["accepted"].metadata or {}
+        rejects = record["rejects"]
+        result.rejects.update({f"{one['stage']}: {one['reason']}" for one in rejects})
         yield {
             "id": sample.id,
             "problem": sample.input,
             "rejects": rejects,
-            "attempts": result["attempts"],
+            "attempts": record["attempts"],
         }

@@ -1,25 +1,27 @@
-"""Quality control: what an injected error must be, each demand with a name.
+"""Quality control of injected errors. Every check has a name and a reason for each failure.
 
-A check says why it fails. What cannot be decided fails too, by a name of its own: nothing is
-accepted in silence.
+A question that a check cannot decide is a failure with a reason of its own, so that no example is
+accepted without a decision.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import floor
 
 from misstep.boxes import boxes, last_boxed
 from misstep.forge._arithmetic import false_equations
-from misstep.forge._plausible import implausibilities
-from misstep.forge._record import Example
-from misstep.registry import taxonomy
-from misstep.scorers import Comparison, ComparisonOutcome
+from misstep.forge._example import Example, read_examples
+from misstep.forge._plausibility import plausibility_problems
+from misstep.loaders import BadRow, read_rows
+from misstep.registry import DataError, taxonomy
+from misstep.scorers import Comparison, ComparisonOutcome, compare_answers, compare_texts
 
 
 class Check(StrEnum):
-    """The demands on an example."""
+    """The names of the checks."""
 
     ERROR_IN_LAST_QUARTER = "error_in_last_quarter"
     DIFFERENT_FINAL_ANSWER = "different_final_answer"
@@ -29,75 +31,72 @@ class Check(StrEnum):
     MINIMAL = "minimal"
     DECLARED_STEP = "declared_step"
     CONFIRMED = "confirmed"
-    """Only where a reviewer was asked."""
+    """Only in builds with a reviewer."""
 
 
-AUTOMATIC = tuple(check for check in Check if check is not Check.CONFIRMED)
+AUTOMATIC_CHECKS = tuple(check for check in Check if check is not Check.CONFIRMED)
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A check that an example does not pass."""
+    """A check that an example fails."""
 
     check: Check
     reason: str
-    """A name, to be counted by."""
+    """A short name, for counts."""
     detail: str
-    """What was found, for people and for the injector's next attempt."""
+    """The problem in words, for people and for the injector's next attempt."""
 
     @property
     def name(self) -> str:
-        """The check and the reason."""
+        """The check and the reason, as in counts."""
         return f"{self.check}: {self.reason}"
 
 
 def late_start(steps: int, fraction: float) -> int:
-    """The index of the first step in the late part of a solution."""
+    """Return the index of the first step in the late part of a solution."""
     return floor((1 - fraction) * steps)
 
 
-def slack(steps: int) -> int:
-    """By how many steps a modified solution may be longer or shorter."""
+def _step_tolerance(steps: int) -> int:
+    """Return by how many steps a modified solution may be longer or shorter."""
     return max(1, steps // 10)
 
 
 def check_example(example: Example, comparison: Comparison | None) -> list[Failure]:
-    """All automatic checks that an example fails.
+    """Return the failures of all automatic checks of an example.
 
     Args:
         example: The example.
-        comparison: Of the final answer with the right one; None where one of them is missing, and
-            for a solution that was left untouched.
+        comparison: The comparison of the final answer with the right answer. None if one of them
+            is missing, and for an untouched solution.
     """
     if example.untouched:
-        return list(_untouched(example))
-    failures = [
-        *_position(example),
-        *_answer(example, comparison),
-        *_kind(example),
-        *_following(example),
+        return list(_untouched_failures(example))
+    return [
+        *_position_failures(example),
+        *_answer_failures(example, comparison),
+        *_type_failures(example),
+        *_following_failures(example),
         *(
             Failure(Check.MAINTAINS_PLAUSIBILITY, reason, detail)
-            for reason, detail in implausibilities(example)
+            for reason, detail in plausibility_problems(example)
         ),
-        *_minimal(example),
-        *_declared(example),
+        *_minimal_failures(example),
+        *_declared_failures(example),
     ]
-    return failures
 
 
-def _untouched(example: Example) -> Iterator[Failure]:
+def _untouched_failures(example: Example) -> Iterator[Failure]:
     if example.steps != example.original_steps:
         yield Failure(Check.MINIMAL, "untouched_changed", "the label is -1, but steps differ")
     if example.error_type:
         yield Failure(Check.DECLARED_STEP, "untouched_with_type", "the label is -1 beside a type")
 
 
-def _position(example: Example) -> Iterator[Failure]:
-    steps, first = (
-        len(example.steps),
-        late_start(len(example.original_steps), example.late_fraction),
-    )
+def _position_failures(example: Example) -> Iterator[Failure]:
+    steps = len(example.steps)
+    first = late_start(len(example.original_steps), example.late_fraction)
     if not 0 <= example.label < steps:
         detail = f"step {example.label} is not one of 0 to {steps - 1}"
         yield Failure(Check.ERROR_IN_LAST_QUARTER, "step_out_of_range", detail)
@@ -106,7 +105,7 @@ def _position(example: Example) -> Iterator[Failure]:
         yield Failure(Check.ERROR_IN_LAST_QUARTER, "too_early", detail)
 
 
-def _answer(example: Example, comparison: Comparison | None) -> Iterator[Failure]:
+def _answer_failures(example: Example, comparison: Comparison | None) -> Iterator[Failure]:
     check = Check.DIFFERENT_FINAL_ANSWER
     if not example.answer:
         yield Failure(check, "no_right_answer", "the original solution has no boxed answer")
@@ -116,23 +115,23 @@ def _answer(example: Example, comparison: Comparison | None) -> Iterator[Failure
         reason = comparison.reason if comparison else "not compared"
         yield Failure(check, "undecided", f"whether the answers differ is not known: {reason}")
     elif comparison.same:
-        spelt = squeezed(example.answer) == squeezed(example.final_answer)
-        reason = "same_answer" if spelt else "other_spelling"
+        same_text = _compact(example.answer) == _compact(example.final_answer)
+        reason = "same_answer" if same_text else "other_spelling"
         yield Failure(
             check, reason, f"{example.final_answer} is the right answer: {example.answer}"
         )
-    if example.final_answer and not states(example.steps[-1], example.final_answer):
+    if example.final_answer and not _states(example.steps[-1], example.final_answer):
         detail = f"the last step does not state the final answer {example.final_answer}"
         yield Failure(check, "not_stated", detail)
 
 
-def _kind(example: Example) -> Iterator[Failure]:
+def _type_failures(example: Example) -> Iterator[Failure]:
     if example.error_type not in taxonomy():
         detail = f"{example.error_type!r} is none of {', '.join(taxonomy())}"
         yield Failure(Check.LOGICAL_ERROR_TYPE, "unknown_type", detail)
     if 0 <= example.label < len(example.steps):
         wrong = false_equations(example.steps[example.label])
-        # The original is worked out only where it may excuse something.
+        # An equation that is already false in the original is not part of the injection.
         before = false_equations("\n".join(example.original_steps)) if wrong else []
         wrong = [equation for equation in wrong if equation not in before]
         if wrong:
@@ -140,9 +139,9 @@ def _kind(example: Example) -> Iterator[Failure]:
             yield Failure(Check.LOGICAL_ERROR_TYPE, "arithmetic_slip", detail)
 
 
-def _following(example: Example) -> Iterator[Failure]:
+def _following_failures(example: Example) -> Iterator[Failure]:
     check = Check.STEPS_FOLLOW_ERROR
-    wanted = len(example.original_steps) - slack(len(example.original_steps))
+    wanted = len(example.original_steps) - _step_tolerance(len(example.original_steps))
     if len(example.steps) < wanted:
         detail = (
             f"{len(example.steps)} steps of {len(example.original_steps)}: later ones are missing"
@@ -150,17 +149,17 @@ def _following(example: Example) -> Iterator[Failure]:
         yield Failure(check, "missing_steps", detail)
     if not example.answer or not 0 <= example.label < len(example.steps):
         return
-    originals = {plain(step) for step in example.original_steps[example.label :]}
+    originals = {_plain_step(step) for step in example.original_steps[example.label :]}
     for index, step in enumerate(example.steps[example.label + 1 :], example.label + 1):
-        boxed = any(squeezed(box) == squeezed(example.answer) for box in boxes(step))
-        restated = plain(step) in originals and concludes(step, example.answer)
+        boxed = any(_compact(box) == _compact(example.answer) for box in boxes(step))
+        restated = _plain_step(step) in originals and _ends_with(step, example.answer)
         if boxed or restated:
             detail = f"step {index} falls back to the right answer {example.answer}"
             yield Failure(check, "falls_back", detail)
             return
 
 
-def _minimal(example: Example) -> Iterator[Failure]:
+def _minimal_failures(example: Example) -> Iterator[Failure]:
     before = max(0, example.label)
     kept, original = example.steps[:before], example.original_steps[:before]
     if kept != original:
@@ -169,21 +168,23 @@ def _minimal(example: Example) -> Iterator[Failure]:
         detail = f"step {changed}, before the error, is not that of the original"
         yield Failure(Check.MINIMAL, "earlier_step_changed", detail)
     if 0 <= example.label < len(example.steps):
-        step = plain(example.steps[example.label])
-        if step in {plain(original) for original in example.original_steps}:
+        step = _plain_step(example.steps[example.label])
+        if step in {_plain_step(original) for original in example.original_steps}:
             detail = f"step {example.label}, the error, stands like this in the original"
             yield Failure(Check.MINIMAL, "error_step_unchanged", detail)
-    most = len(example.original_steps) + slack(len(example.original_steps))
+    most = len(example.original_steps) + _step_tolerance(len(example.original_steps))
     if len(example.steps) > most:
         detail = f"{len(example.steps)} steps where {most} are the most"
         yield Failure(Check.MINIMAL, "too_many_steps", detail)
 
 
-def _declared(example: Example) -> Iterator[Failure]:
+def _declared_failures(example: Example) -> Iterator[Failure]:
     if example.flagged is not None and example.flagged != example.label:
         detail = f"step {example.label} is declared, step {example.flagged} is marked"
         yield Failure(Check.DECLARED_STEP, "marked_elsewhere", detail)
-    pairs = zip(map(plain, example.steps), map(plain, example.original_steps), strict=False)
+    pairs = zip(
+        map(_plain_step, example.steps), map(_plain_step, example.original_steps), strict=False
+    )
     first = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
     if first is None or first != example.label:
         where = "nowhere" if first is None else f"at step {first}"
@@ -195,25 +196,113 @@ _NUMBERING = re.compile(r"^\s*(?:\*\*)?(?:Step\s+\d+[.:)]?|\(?\d{1,3}[.)])(?:\*\
 _SPACES = re.compile(r"\s+|\\[,;:!]|\\left(?![a-z])|\\right(?![a-z])|\$|\\[()\[\]]")
 
 
-def squeezed(text: str) -> str:
-    """A formula without what does not change it."""
+def _compact(text: str) -> str:
+    """Return a formula without spaces, delimiters and other signs that do not change it."""
     return _SPACES.sub("", text).replace("\\dfrac", "\\frac").rstrip(".,;")
 
 
-def plain(step: str) -> str:
-    """A step without its number, delimiters, white space and full stop."""
-    return squeezed(_NUMBERING.sub("", step))
+def _plain_step(step: str) -> str:
+    """Return a step without its number, delimiters, white space and full stop."""
+    return _compact(_NUMBERING.sub("", step))
 
 
-def states(step: str, answer: str) -> bool:
-    """Whether a step states an answer: in its last box, or else anywhere."""
+def _states(step: str, answer: str) -> bool:
+    """Return whether a step states an answer: in its last box, or anywhere if it has no box."""
     boxed = last_boxed(step)
-    wanted = squeezed(answer)
+    wanted = _compact(answer)
     if boxed is not None:
-        return squeezed(boxed) == wanted
-    return re.search(rf"(?<![\w.\\]){re.escape(wanted)}(?![\w])", squeezed(step)) is not None
+        return _compact(boxed) == wanted
+    return re.search(rf"(?<![\w.\\]){re.escape(wanted)}(?![\w])", _compact(step)) is not None
 
 
-def concludes(step: str, answer: str) -> bool:
-    """Whether a step ends with an answer."""
-    return re.search(rf"(?<![\w.\\]){re.escape(squeezed(answer))}\W*$", squeezed(step)) is not None
+def _ends_with(step: str, answer: str) -> bool:
+    """Return whether a step ends with an answer."""
+    return re.search(rf"(?<![\w.\\]){re.escape(_compact(answer))}\W*$", _compact(step)) is not None
+
+
+_WORDED = re.compile(r"\\(?:text|mathrm|textbf|textit|operatorname)\s*\{([^{}]*)\}")
+_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
+
+
+def compare_final_answer(example: Example) -> Comparison | None:
+    """Compare the final answer with the right one in this process, on the main thread.
+
+    None if one of the answers is missing.
+    """
+    found = _compare_words(example)
+    return compare_texts(*found) if isinstance(found, tuple) else found
+
+
+async def compare_final_answer_async(example: Example) -> Comparison | None:
+    """Do the same in a separate process, for use in a run."""
+    found = _compare_words(example)
+    return await compare_answers(*found) if isinstance(found, tuple) else found
+
+
+def _compare_words(example: Example) -> Comparison | tuple[str, str] | None:
+    """Compare by the words in the answers, or return the formulas that are left to compare."""
+    if not example.answer or not example.final_answer:
+        return None
+    given, right = example.final_answer, example.answer
+    if _WORDED.findall(given) == _WORDED.findall(right):
+        # Both have the same words, such as units: the rest decides.
+        given, right = _WORDED.sub(" ", given), _WORDED.sub(" ", right)
+        if not given.strip() and not right.strip():
+            return Comparison(ComparisonOutcome.SAME, "the same words")
+    else:
+        given, right = _WORDED.sub(r"\1", given), _WORDED.sub(r"\1", right)
+    if given.lower().split() == right.lower().split():
+        return Comparison(ComparisonOutcome.SAME, "the same words")
+    if _WORD.search(given) or _WORD.search(right):
+        return Comparison(ComparisonOutcome.UNDECIDED, f"answers in words: {given}; {right}")
+    return given, right
+
+
+@dataclass
+class Audit:
+    """The results of all checks on a file."""
+
+    examples: list[Example]
+    bad: list[BadRow]
+    """Rows that are not examples."""
+    failures: dict[str, list[Failure]] = field(default_factory=dict)
+    """The failures by the id of the example."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every row is an example that passes every check."""
+        return not self.bad and not self.failures
+
+    @property
+    def by_check(self) -> Counter[str]:
+        """The number of examples that fail each check."""
+        return Counter(
+            check
+            for failures in self.failures.values()
+            for check in {failure.check for failure in failures}
+        )
+
+    @property
+    def by_reason(self) -> Counter[tuple[str, str]]:
+        """The number of examples that fail each check for each reason."""
+        return Counter(
+            pair
+            for failures in self.failures.values()
+            for pair in {(failure.check.value, failure.reason) for failure in failures}
+        )
+
+
+def audit(address: str) -> Audit:
+    """Check a file of examples from this builder or from elsewhere.
+
+    Raises:
+        DataError: The file cannot be read, or holds no rows.
+    """
+    examples, bad = read_examples(read_rows(address))
+    if not examples and not bad:
+        raise DataError(f"{address}: holds no rows.")
+    result = Audit(examples, bad)
+    for example in examples:
+        if failures := check_example(example, compare_final_answer(example)):
+            result.failures[example.id] = failures
+    return result

@@ -8,21 +8,21 @@ from misstep.samples import third_of
 from misstep.verdicts import NO_ERROR
 
 SAMPLE = "sample"
-"""The source that comes along: 48 solutions with an error made by rule, and 16 without one."""
+"""The bundled source: 48 solutions with an error from the offline injector, and 16 without."""
 
-_NOT_NEEDED = ("original_steps", "rationale", "what_changed", "detection_difficulty", "checks")
-"""Left out of the log, which would be twice as large with them."""
+_NOT_LOGGED = ("original_steps", "rationale", "what_changed", "detection_difficulty", "checks")
+"""Fields that critics do not need. They would double the size of the log."""
 
 
 def adversarial_dataset(source: str, subset: str | None = None) -> MemoryDataset:
-    """Load built examples: the problem as input, the label as target, the steps as metadata.
+    """Return built examples: the problem as input, the label as target, the steps as metadata.
 
     Args:
-        source: A file that `misstep forge build` wrote, or `sample`.
+        source: A file from `misstep forge build`, or `sample`.
         subset: Only the rows of this subset.
 
     Raises:
-        DataError: Rows that are missing or malformed.
+        DataError: Rows are missing or malformed.
     """
     if source == SAMPLE:
         rows, _ = check_rows(enumerate((one.row() for one in sample_examples()), 1))
@@ -30,13 +30,13 @@ def adversarial_dataset(source: str, subset: str | None = None) -> MemoryDataset
     else:
         samples = list(first_error_dataset(source, subset))
     for sample in samples:
-        _tell_position(sample)
+        _add_position(sample)
     return MemoryDataset(samples, name=f"adversarial-{SAMPLE}" if source == SAMPLE else source)
 
 
-def _tell_position(sample: Sample) -> None:
+def _add_position(sample: Sample) -> None:
     about = sample.metadata or {}
     label, steps = about["label"], about["steps"]
     third = None if label == NO_ERROR else third_of(label, len(steps))
-    kept = {name: value for name, value in about.items() if name not in _NOT_NEEDED}
+    kept = {name: value for name, value in about.items() if name not in _NOT_LOGGED}
     sample.metadata = {**kept, "position_third": third}

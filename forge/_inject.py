@@ -1,9 +1,12 @@
-"""Injecting an error into a worked solution: ask, check, complain, ask again."""
+"""The solver that injects an error: ask the injector, check its reply, and ask again on failure."""
 
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
+import anyio
+from anyio.lowlevel import RunVar, checkpoint
 from inspect_ai.model import (
     CachePolicy,
     ChatMessage,
@@ -19,23 +22,74 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError, json_schema
 
-from misstep.forge._checks import AUTOMATIC, Check, Failure, check_example
-from misstep.forge._compared import compared_aside
-from misstep.forge._prompts import complaint_text, request_text, review_text, system_text
-from misstep.forge._record import LATE_FRACTION, Example
-from misstep.forge._reply import InjectionReply, ReviewReply, UnreadableReplyError, read_reply
-from misstep.forge._result import Reject, Result
-from misstep.forge._turns import take_turn
+from misstep.forge._checks import (
+    AUTOMATIC_CHECKS,
+    Check,
+    Failure,
+    check_example,
+    compare_final_answer_async,
+)
+from misstep.forge._example import LATE_FRACTION, Example
+from misstep.forge._messages import (
+    InjectionReply,
+    Reject,
+    ReviewReply,
+    UnreadableReplyError,
+    complaint_text,
+    read_reply,
+    request_text,
+    review_text,
+    system_text,
+)
 from misstep.registry import MisstepError, injection_prompts
 from misstep.verdicts import NO_ERROR
 
-RESULTS: dict[str, Result] = {}
-"""What came of a sample, for its scorer, by the sample's uuid. Not in its store: that would write
-every step into the log once more."""
+_FAILED_STOPS = {
+    "max_tokens": ("truncated", "the reply was cut off"),
+    "model_length": ("truncated", "the reply was cut off"),
+    "content_filter": ("refused", "the model refused"),
+}
+_FATAL_STATUS = (401, 403, 404)
+"""HTTP errors that every sample would get: a wrong key or an unknown model. They end the run."""
 
-_CUT_OFF = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
-_HOPELESS = (401, 403, 404)
-"""Answers to calls that no other sample would fare better with: a wrong key, no such model."""
+
+@dataclass
+class CallUsage:
+    """The answered calls of a sample, in this run or an earlier one."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+    def add(self, output: ModelOutput) -> None:
+        """Count an answer."""
+        self.calls += 1
+        if output.usage is None:
+            return
+        usage = output.usage
+        cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
+        self.input_tokens += usage.input_tokens + cached
+        self.output_tokens += usage.output_tokens
+        if usage.total_cost is not None:
+            self.cost = (self.cost or 0.0) + usage.total_cost
+
+
+@dataclass
+class InjectionResult:
+    """The result of a sample: an accepted example, or the reasons of the rejection."""
+
+    example: dict[str, Any] | None = None
+    """The accepted example."""
+    rejects: list[Reject] = field(default_factory=list)
+    """The failures of the last attempt, if no example was accepted."""
+    attempts: int = 0
+    spent: CallUsage = field(default_factory=CallUsage)
+
+
+RESULTS: dict[str, InjectionResult] = {}
+"""Results by sample uuid, from the solver to the scorer. The store of the sample would write every
+step into the log once more."""
 
 
 @solver
@@ -47,35 +101,36 @@ def inject(
     late_fraction: float = LATE_FRACTION,
     reviewed: bool = False,
 ) -> Solver:
-    """Inject an error by the model role `injector`; leave untouched what is to stay so.
+    """Inject an error with the model role `injector`. Samples with `inject` false stay untouched.
 
     Args:
-        max_attempts: How often the injector is asked, each time with what was wrong before.
-        temperature: Of the injector.
-        max_tokens: Of a reply.
-        seed: Of the first attempt; the next take the numbers after it.
-        late_fraction: The part, from the end, in which the error must be.
-        reviewed: Have the model role `reviewer` confirm the error.
+        max_attempts: The number of attempts. Each attempt names the failures of the one before.
+        temperature: The temperature of the injector.
+        max_tokens: The token limit of a reply.
+        seed: The seed of the first attempt; each later attempt adds 1.
+        late_fraction: The part of the solution, from its end, that gets the error.
+        reviewed: Ask the model role `reviewer` to confirm the error.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         if state.metadata["inject"]:
-            injector = get_model(role="injector", required=True)
-            reviewer = get_model(role="reviewer", required=True) if reviewed else None
-            configure = partial(_config, temperature, max_tokens)
-            asking = _Asking(state, injector, reviewer, configure, seed, late_fraction)
-            result = await asking.injected(max_attempts)
+            injection = _Injection(
+                state,
+                get_model(role="injector", required=True),
+                get_model(role="reviewer", required=True) if reviewed else None,
+                _CallConfig(temperature, max_tokens, seed),
+                late_fraction,
+            )
+            RESULTS[state.uuid] = await injection.run(max_attempts)
         else:
-            result = Result(example=_untouched(state, late_fraction).row())
-        RESULTS[state.uuid] = result
+            steps, answer = state.metadata["steps"], state.metadata["answer"]
+            example = _example(
+                state, steps, NO_ERROR, late_fraction, final_answer=answer, generator=None
+            )
+            RESULTS[state.uuid] = InjectionResult(example=example.row())
         return state
 
     return solve
-
-
-def _untouched(state: TaskState, late_fraction: float) -> Example:
-    steps, answer = state.metadata["steps"], state.metadata["answer"]
-    return _example(state, steps, NO_ERROR, late_fraction, final_answer=answer, generator=None)
 
 
 def _example(
@@ -95,57 +150,62 @@ def _example(
         answer=state.metadata["answer"],
         late_fraction=late_fraction,
         final_answer_correct=label == NO_ERROR,
-        checks=[check.value for check in AUTOMATIC],
+        checks=[check.value for check in AUTOMATIC_CHECKS],
         **more,
     )
 
 
-@cache
-def _config(temperature: float, max_tokens: int, seed: int, reply: type) -> GenerateConfig:
-    schema = ResponseSchema(name=reply.__name__, json_schema=json_schema(reply))
-    return GenerateConfig(
-        temperature=temperature, max_tokens=max_tokens, seed=seed, response_schema=schema
-    )
+@dataclass(frozen=True)
+class _CallConfig:
+    """The part of the model settings that is the same in all calls."""
+
+    temperature: float
+    max_tokens: int
+    seed: int
+
+    @cache  # noqa: B019 (few instances, one for each run)
+    def generate_config(self, attempt: int, reply: type) -> GenerateConfig:
+        return GenerateConfig(
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            seed=self.seed + attempt,
+            response_schema=ResponseSchema(name=reply.__name__, json_schema=json_schema(reply)),
+        )
 
 
-class _Asking:
-    """The conversation about one sample."""
+@dataclass
+class _Injection:
+    """The conversation about one sample, and its result so far."""
 
-    def __init__(
-        self,
-        state: TaskState,
-        injector: Model,
-        reviewer: Model | None,
-        configure: Callable[[int, type], GenerateConfig],
-        seed: int,
-        late_fraction: float,
-    ) -> None:
-        self._state = state
-        self._injector = injector
-        self._reviewer = reviewer
-        self._configure = configure
-        self._seed = seed
-        self._late = late_fraction
-        self._result = Result()
+    state: TaskState
+    injector: Model
+    reviewer: Model | None
+    config: _CallConfig
+    late_fraction: float
+    result: InjectionResult = field(default_factory=InjectionResult)
 
-    async def injected(self, max_attempts: int) -> Result:
-        """Ask until an example passes, or as often as is allowed."""
+    async def run(self, max_attempts: int) -> InjectionResult:
+        """Ask until an example passes, but at most `max_attempts` times."""
         messages: list[ChatMessage] = [
-            ChatMessageSystem(content=system_text(self._state)),
-            ChatMessageUser(content=request_text(self._state, self._late)),
+            ChatMessageSystem(content=system_text(self.state)),
+            ChatMessageUser(content=request_text(self.state, self.late_fraction)),
         ]
-        result = self._result
+        result = self.result
         for attempt in range(max_attempts):
             result.attempts = attempt + 1
-            output = await self._ask(self._injector, messages, InjectionReply, attempt)
+            output = await self._ask(self.injector, messages, InjectionReply, attempt)
             if isinstance(output, Reject):
-                # Nothing came back, so there is nothing to complain of: the same call again.
+                # There is no reply to complain about, so the same messages are sent again.
                 result.rejects = [output]
                 continue
-            example = await self._accepted(output, attempt)
-            if example is not None:
-                result.example, result.rejects = example.row(), []
-                break
+            read = self._read(output)
+            if isinstance(read, Reject):
+                result.rejects = [read]
+            else:
+                result.rejects = await self._check(read, attempt)
+                if not result.rejects:
+                    result.example = read.row()
+                    break
             if output.stop_reason == "content_filter":
                 break
             messages += [
@@ -154,51 +214,30 @@ class _Asking:
             ]
         return result
 
-    async def _accepted(self, output: ModelOutput, attempt: int) -> Example | None:
-        """The example in a reply, if it passes; else the reasons are left in the result."""
-        cut_off = _CUT_OFF.get(output.stop_reason)
-        if cut_off:
-            said = "the reply was cut off" if cut_off == "truncated" else "the model refused"
-            self._result.rejects = [Reject("reply", cut_off, said)]
-            return None
+    def _read(self, output: ModelOutput) -> Example | Reject:
+        """Return the example in a reply. The steps before the error are the original ones."""
+        if output.stop_reason in _FAILED_STOPS:
+            return Reject("reply", *_FAILED_STOPS[output.stop_reason])
         try:
             reply = read_reply(output.completion, InjectionReply)
         except UnreadableReplyError as problem:
-            self._result.rejects = [Reject("reply", problem.reason, problem.detail)]
-            return None
-        last = len(self._state.metadata["steps"]) - 1
-        if not 0 <= reply.error_step <= last:
-            said = f"step {reply.error_step} is not one of 0 to {last}"
-            position = Check.ERROR_IN_LAST_QUARTER.value
-            self._result.rejects = [Reject(position, "step_out_of_range", said)]
-            return None
-        allowed = self._state.metadata["error_types"]
+            return Reject("reply", problem.reason, problem.detail)
+        steps: list[str] = self.state.metadata["steps"]
+        if not 0 <= reply.error_step < len(steps):
+            detail = f"step {reply.error_step} is not one of 0 to {len(steps) - 1}"
+            return Reject(Check.ERROR_IN_LAST_QUARTER.value, "step_out_of_range", detail)
+        allowed = self.state.metadata["error_types"]
         if reply.error_type not in allowed:
-            said = (
+            detail = (
                 f"{reply.error_type!r} is none of those that were asked for: {', '.join(allowed)}"
             )
-            kind = Check.LOGICAL_ERROR_TYPE.value
-            self._result.rejects = [Reject(kind, "unknown_type", said)]
-            return None
-        example = self._read(reply)
-        failures = check_example(example, await compared_aside(example))
-        if not failures and self._reviewer is not None:
-            failures = await self._review(self._reviewer, example, attempt)
-            example.checks.append(Check.CONFIRMED.value)
-        self._result.rejects = [Reject(x.check.value, x.reason, x.detail) for x in failures]
-        return None if failures else example
-
-    def _read(self, reply: InjectionReply) -> Example:
-        """The steps before the error are the original's, whatever the reply says."""
-        steps: list[str] = self._state.metadata["steps"]
-        kept = steps[: reply.error_step]
-        rewritten = [step.strip() for step in reply.rewritten_steps]
+            return Reject(Check.LOGICAL_ERROR_TYPE.value, "unknown_type", detail)
         return _example(
-            self._state,
-            [*kept, *rewritten],
+            self.state,
+            [*steps[: reply.error_step], *(step.strip() for step in reply.rewritten_steps)],
             reply.error_step,
-            self._late,
-            generator=str(self._injector),
+            self.late_fraction,
+            generator=str(self.injector),
             error_type=reply.error_type,
             final_answer=reply.final_answer.strip().strip("$").strip(),
             rationale=reply.rationale,
@@ -206,6 +245,14 @@ class _Asking:
             why_incorrect=reply.why_incorrect,
             detection_difficulty=reply.detection_difficulty,
         )
+
+    async def _check(self, example: Example, attempt: int) -> list[Reject]:
+        """Return the failures of the automatic checks and of the review, if there is one."""
+        failures = check_example(example, await compare_final_answer_async(example))
+        if not failures and self.reviewer is not None:
+            failures = await self._review(self.reviewer, example, attempt)
+            example.checks.append(Check.CONFIRMED.value)
+        return [Reject(one.check.value, one.reason, one.detail) for one in failures]
 
     async def _review(self, reviewer: Model, example: Example, attempt: int) -> list[Failure]:
         messages: list[ChatMessage] = [
@@ -225,22 +272,38 @@ class _Asking:
         return [Failure(Check.CONFIRMED, "not_confirmed", detail)]
 
     async def _ask(
-        self, model: Model, messages: list[ChatMessage], schema: type, attempt: int
+        self, model: Model, messages: list[ChatMessage], reply: type, attempt: int
     ) -> ModelOutput | Reject:
-        """One call. What was answered once, in this run or one before, is not asked again."""
-        config = self._configure(self._seed + attempt, schema)
-        policy = CachePolicy(expiry=None, scopes={"sample": str(self._state.sample_id)})
+        """Make one call. A call that was answered once, also in an earlier run, is not repeated."""
+        config = self.config.generate_config(attempt, reply)
+        policy = CachePolicy(expiry=None, scopes={"sample": str(self.state.sample_id)})
         try:
             output = await model.generate(messages, config=config, cache=policy)
         except (LimitExceededError, MisstepError):
             raise
         except Exception as problem:
-            # Inspect has retried what can be; what is left is told, and never becomes an example.
-            if getattr(problem, "status_code", None) in _HOPELESS:
+            # Inspect has made its retries. The failure is recorded and never becomes an example.
+            if getattr(problem, "status_code", None) in _FATAL_STATUS:
                 raise
-            said = " ".join(str(problem).split())[:300]
-            return Reject("call", type(problem).__name__, said)
-        await take_turn()
-        self._result.spent.add(output)
-        self._state.output = output
+            return Reject("call", type(problem).__name__, " ".join(str(problem).split())[:300])
+        await let_new_calls_start()
+        self.result.spent.add(output)
+        self.state.output = output
         return output
+
+
+_answer_lock: RunVar[anyio.Lock | None] = RunVar("forge_answer_lock", None)
+
+
+async def let_new_calls_start() -> None:
+    """Process answers one at a time so that new calls are not delayed.
+
+    Calls that start together are answered together. If all answers were processed at once, their
+    connections would be idle during that time.
+    """
+    lock = _answer_lock.get()
+    if lock is None:
+        lock = anyio.Lock()
+        _answer_lock.set(lock)
+    async with lock:
+        await checkpoint()

@@ -1,4 +1,4 @@
-"""What LaTeX keeps together, and whether it is whole."""
+"""LaTeX in plain text: where formulas start and end, and whether they are complete."""
 
 import re
 from collections.abc import Iterator
@@ -8,16 +8,16 @@ Span = tuple[int, int]
 _OPENING = re.compile(r"\\(?:\\|\$|\[|begin\s*\{(\w+\*?)\})|\$\$|```|\[asy\]")
 _CLOSING = {"\\[": "\\]", "$$": "$$", "```": "```", "[asy]": "[/asy]"}
 _RARE = ("\\\\", "$$", "\\begin", "```", "[asy]")
-"""What makes more than a search for brackets necessary."""
+"""Without any of these, a search for brackets is enough."""
 _INLINE = re.compile(
     r"\\\((?:[^\\]|\\[^()])*+\\\)|(?<![\\$])\$(?:[^$\\\n]|\\.|\n(?!\s*\n))++\$", re.DOTALL
 )
 
 
 def display_spans(text: str) -> list[Span]:
-    """Where display formulas, environments and code blocks stand; one that never closes is none.
+    """Return the spans of display formulas, environments and code blocks that are closed.
 
-    Every part of the text is gone over a fixed number of times, whatever stands in it.
+    The time grows linearly with the length of the text, whatever the text is.
     """
     if not any(mark in text for mark in _RARE):
         return _brackets(text)
@@ -32,7 +32,7 @@ def display_spans(text: str) -> list[Span]:
             continue
         end = _end(text, place, closing, name)
         if end is None:
-            # There is none further on either: not looked for again.
+            # There is none later either, so it is not searched again.
             never.add(closing)
         else:
             spans.append((found.start(), end))
@@ -41,7 +41,7 @@ def display_spans(text: str) -> list[Span]:
 
 
 def _brackets(text: str) -> list[Span]:
-    """The spans of a text that has none but brackets, as most have."""
+    """Return the spans of a text that has only brackets, as most texts have."""
     spans: list[Span] = []
     end = 0
     while (start := text.find("\\[", end)) >= 0 and (found := text.find("\\]", start)) >= 0:
@@ -51,7 +51,7 @@ def _brackets(text: str) -> list[Span]:
 
 
 def _end(text: str, place: int, closing: str, name: str | None) -> int | None:
-    """Behind the mark that closes; of environments in one another, behind the outermost."""
+    """Return the end of the closing mark, of the outermost one if environments are nested."""
     depth, end = 1, None
     while depth and (start := text.find(closing, place)) >= 0:
         if text[start - 1] == "\\" and _escaped(text, start):
@@ -65,13 +65,13 @@ def _end(text: str, place: int, closing: str, name: str | None) -> int | None:
 
 
 def _escaped(text: str, place: int) -> bool:
-    """Whether the backslash at a place belongs to a line break before it."""
+    """Return whether the backslash at a place belongs to a line break before it."""
     before = text[max(0, place - 8) : place]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
 def inline_spans(text: str) -> Iterator[Span]:
-    """Where formulas stand inside a line of text."""
+    """Yield the spans of formulas inside a line of text."""
     if "\\)" in text or "$" in text:
         for found in _INLINE.finditer(text):
             yield found.span()
@@ -88,8 +88,8 @@ _DOUBLED = re.compile(
 
 
 def broken_latex(text: str) -> str | None:
-    """What does not close in a text, or None where all of it does."""
-    # Plain counts first: almost always they agree, and what is escaped pairs, too.
+    """Describe what is not closed in a text. Return None if everything is closed."""
+    # Plain counts come first: they almost always agree, and escaped signs come in pairs too.
     if text.count("{") != text.count("}"):
         opened = text.count("{") - _commands(text, "\\{")
         closed = text.count("}") - _commands(text, "\\}")
@@ -115,7 +115,7 @@ def broken_latex(text: str) -> str | None:
 
 
 def _commands(text: str, command: str) -> int:
-    r"""How often a command of one sign stands in a text; two backslashes are a line break."""
+    r"""Count a command of one sign in a text. Two backslashes are a line break."""
     count = text.count(command)
     if count and "\\\\" in text:
         count -= text.count(f"\\{command}") - text.count(f"\\\\{command}")
@@ -123,5 +123,5 @@ def _commands(text: str, command: str) -> int:
 
 
 def doubled_escapes(text: str) -> list[str]:
-    r"""Commands with one backslash too many, as `\\frac`: the trace of a text escaped twice."""
+    r"""Return commands with one backslash too many, such as `\\frac`, from escaping twice."""
     return [found.group() for found in _DOUBLED.finditer(text)] if "\\\\" in text else []

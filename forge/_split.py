@@ -1,8 +1,8 @@
-"""Cutting a worked solution into steps, by the structure that is there.
+"""Splitting a worked solution into steps by its own structure.
 
-Numbered lines, headings and paragraphs come first; where there are few of them, lines; where there
-are few of those too, the sentences of the prose. A cut never falls inside a display formula, an
-environment or a block of code, and the steps joined are the text.
+Steps are numbered lines, headings and paragraphs. If there are only few of these, every line is a
+step. If there are only few lines, every sentence is a step. No step ends inside a display formula,
+an environment or a code block. Joined, the steps are the text.
 """
 
 import re
@@ -13,8 +13,8 @@ from math import inf
 
 from misstep.forge._latex import Span, display_spans, inline_spans
 
-FEW = 4
-"""With fewer pieces than this, a structure is not what the solution is made of."""
+_FEW = 4
+"""With fewer pieces, the next finer structure is tried."""
 
 _MARKED = re.compile(
     r"\n(?=[- \tS\d(*•\#])[ \t]*+(?=[-S\d(*•\#])(?:"
@@ -22,18 +22,18 @@ _MARKED = re.compile(
     r"(?P<heading>\#{1,6}[ \t]*\S|\*\*[^*\n]+\*\*:?[ \t]*(?=\n|$))|"
     r"[-*•][ \t]|\([a-zA-Z]{1,4}\)[ \t])"
 )
-"""A line with a number, a heading or a bullet; what is asked ahead settles most lines."""
+"""The start of a line with a number, a heading or a bullet. The lookaheads make it fast."""
 _PARAGRAPH = re.compile(r"\n(?:[^\S\n]*+\n)++([^\S\n]*+)")
 _LINE = re.compile(r"\n[ \t]*(?=\S)")
 _SENTENCE = re.compile(r"(?:[.!?][\"')*]*|\\\][.,]?|\$\$[.,]?)\s+(?=[A-Z\\$(])|[。！？]\s*(?=\S)")
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|cf|vs|resp|Fig|Eq|Dr|Mr|Mrs|St|No)|\b[A-Z])\.\s+$")
 _CONTINUES = re.compile(r"[ \t]*(?:\\\[|\$\$|\\begin\b|[a-z,;:.)\]}=])")
-"""What carries on the sentence before it: a display formula, or a small letter."""
+"""A start that continues the sentence before it: a display formula or a small letter."""
 _LOOSE_HEADING = re.compile(r"\#{1,6}[^\n]*|\*\*[^*\n]+\*\*:?")
 
 
 class Structure(StrEnum):
-    """What a solution is cut by."""
+    """The structure that a solution is split by."""
 
     NUMBERED = "numbered"
     PARAGRAPHS = "paragraphs"
@@ -43,45 +43,41 @@ class Structure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A solution in steps, and what they are."""
+class SplitSolution:
+    """The steps of a solution, and the structure they were split by."""
 
     structure: Structure
     steps: list[str]
 
 
 def split_steps(text: str) -> list[str]:
-    """The steps of a worked solution; joined, they are the text.
-
-    Args:
-        text: The solution.
-    """
-    return cut_solution(text).steps
+    """Return the steps of a worked solution. Joined, they are the text."""
+    return split_solution(text).steps
 
 
-def cut_solution(text: str) -> Cut:
-    """The steps of a worked solution, and the structure that they were found by."""
+def split_solution(text: str) -> SplitSolution:
+    """Return the steps of a worked solution and the structure they were split by."""
     spans = display_spans(text)
     marked = [(found.start() + 1, found.lastgroup) for found in _MARKED.finditer(text)]
     numbered = sum(kind == "numbered" for _, kind in marked)
-    # Where lines are numbered, bullets are parts of them.
+    # In a solution with numbered lines, bullets belong to their line.
     starts = {place for place, kind in marked if kind or numbered < 2}
     cuts = _outside({*starts, *_paragraphs(text, numbered > 0)}, spans)
     structure = Structure.NUMBERED if numbered > 1 else Structure.PARAGRAPHS
     pieces = _pieces(text, cuts)
-    if len(pieces) < FEW:
+    if len(pieces) < _FEW:
         structure = Structure.LINES
-        cuts |= _outside(_continued(text, _line_starts(text)), spans)
+        cuts |= _outside(_line_starts(text), spans)
         pieces = _pieces(text, cuts)
-    if len(pieces) < FEW:
+    if len(pieces) < _FEW:
         structure = Structure.SENTENCES
         cuts |= _outside(_sentences(text), sorted([*spans, *inline_spans(text)]))
         pieces = _pieces(text, cuts)
-    return Cut(structure if len(pieces) > 1 else Structure.BLOCK, pieces)
+    return SplitSolution(structure if len(pieces) > 1 else Structure.BLOCK, pieces)
 
 
 def _outside(places: Iterable[int], spans: list[Span]) -> set[int]:
-    """The places that are in no span."""
+    """Return the places that are inside no span."""
     kept: set[int] = set()
     following = iter(spans)
     start, end = next(following, (inf, inf))
@@ -94,8 +90,8 @@ def _outside(places: Iterable[int], spans: list[Span]) -> set[int]:
 
 
 def _paragraphs(text: str, numbered: bool) -> Iterator[int]:
-    """Where paragraphs start; one that is indented belongs to the numbered line before it."""
-    # White space at the end is no paragraph, and would be gone over again from each of its lines.
+    """Yield the starts of paragraphs. An indented one belongs to the numbered line before it."""
+    # Without the limit, the search would read white space at the end again from each line.
     for found in _PARAGRAPH.finditer(text, 0, len(text.rstrip())):
         indent = len(found[1])
         if not (numbered and indent >= 2) and not _CONTINUES.match(text, found.end()):
@@ -103,8 +99,10 @@ def _paragraphs(text: str, numbered: bool) -> Iterator[int]:
 
 
 def _line_starts(text: str) -> Iterator[int]:
+    """Yield the starts of lines that do not continue the line before."""
     for found in _LINE.finditer(text):
-        yield found.start() + 1
+        if not _CONTINUES.match(text, found.start() + 1):
+            yield found.start() + 1
 
 
 def _sentences(text: str) -> Iterator[int]:
@@ -113,22 +111,17 @@ def _sentences(text: str) -> Iterator[int]:
             yield found.end()
 
 
-def _continued(text: str, starts: Iterable[int]) -> list[int]:
-    """The starts whose text does not carry on what stands before."""
-    return [start for start in starts if not _CONTINUES.match(text, start)]
-
-
 def _pieces(text: str, cuts: Iterable[int]) -> list[str]:
-    """The text cut at places; a heading, or a piece of no words, goes with what follows."""
+    """Return the text cut at places. A heading or a piece without words joins the next piece."""
     pieces: list[str] = []
     held = start = 0
     for place in [*sorted(cuts), len(text)]:
         piece = text[start:place]
         start = place
-        speaks = _says_something(piece)
-        if not speaks and place < len(text):
+        content = _has_content(piece)
+        if not content and place < len(text):
             continue
-        if not speaks and pieces:
+        if not content and pieces:
             pieces[-1] += text[held:place]
         elif place > held:
             pieces.append(text[held:place])
@@ -136,7 +129,7 @@ def _pieces(text: str, cuts: Iterable[int]) -> list[str]:
     return pieces
 
 
-def _says_something(piece: str) -> bool:
+def _has_content(piece: str) -> bool:
     text = piece.strip()
     if text[:1].isalnum():
         return True

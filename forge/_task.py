@@ -1,13 +1,40 @@
-"""The injection of errors as an Inspect task."""
+"""The task that injects errors, and its scorer."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset
+from inspect_ai.log import EvalSample
+from inspect_ai.scorer import (
+    CORRECT,
+    INCORRECT,
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    Value,
+    metric,
+    scorer,
+    value_to_float,
+)
+from inspect_ai.solver import TaskState
 from inspect_ai.viewer import TaskSamplesColumn, TaskSamplesSort, TaskSamplesView, ViewerConfig
 
-from misstep.forge._accepted import accepted
-from misstep.forge._inject import inject
-from misstep.forge._order import Order, draw_solutions, read_mix, samples_of
-from misstep.forge._sources import source_rows
+from misstep.forge._draw import (
+    BuildSettings,
+    draw_solutions,
+    injection_samples,
+    read_error_types,
+    source_rows,
+)
+from misstep.forge._example import Example
+from misstep.forge._inject import RESULTS, InjectionResult, inject
+from misstep.scorers import share
 
 VERSION = 1
 
@@ -28,23 +55,23 @@ VIEW = ViewerConfig(
 )
 
 
-def injection_task(dataset: MemoryDataset, order: Order) -> Task:
-    """The task that builds examples of samples.
+def injection_task(dataset: MemoryDataset, settings: BuildSettings) -> Task:
+    """Return the task that injects errors into samples.
 
     Args:
-        dataset: What to inject errors into.
-        order: The settings.
+        dataset: The samples.
+        settings: The settings of the build.
     """
     return Task(
         name="injection",
         dataset=dataset,
         solver=inject(
-            order.max_attempts,
-            order.temperature,
-            order.max_tokens,
-            order.seed,
-            order.late_fraction,
-            order.reviewed,
+            settings.max_attempts,
+            settings.temperature,
+            settings.max_tokens,
+            settings.seed,
+            settings.late_fraction,
+            settings.reviewed,
         ),
         scorer=accepted(),
         viewer=VIEW,
@@ -66,35 +93,122 @@ def injection(
     max_attempts: int = 3,
     reviewed: bool = False,
 ) -> Task:
-    """Inject late logical errors into worked solutions; needs the model role `injector`.
+    """Inject late logical errors into worked solutions. Needs the model role `injector`.
 
-    `misstep forge build` runs it, and writes the files.
+    `misstep forge build` runs this task and writes the files.
 
     Args:
-        source: A registered corpus, or a file of problem and solution.
-        num_examples: How many solutions to draw.
-        min_steps: The fewest steps that a solution must have.
-        injection_rate: The share that gets an error; the rest is left untouched.
-        late_fraction: The part, from the end, in which errors are injected.
-        temperature: Of the injector.
-        seed: Of the draw and of the injector.
-        error_types: Only these, with commas; with weights, `a=2,b=1`, one is drawn for each.
-        max_tokens: Of a reply.
-        max_attempts: How often the injector is asked about a solution.
-        reviewed: Have the model role `reviewer` confirm each error.
+        source: A registered corpus, or a file with `problem` and `solution`.
+        num_examples: The number of solutions to draw.
+        min_steps: The smallest number of steps of a solution.
+        injection_rate: The share of solutions that get an error. The others stay untouched.
+        late_fraction: The part of the solution, from its end, that gets the error.
+        temperature: The temperature of the injector.
+        seed: The seed of the draw and of the injector.
+        error_types: Comma-separated error types. With weights (`a=2,b=1`), one is drawn for each
+            solution.
+        max_tokens: The token limit of a reply.
+        max_attempts: The number of attempts for each solution.
+        reviewed: Ask the model role `reviewer` to confirm each error.
     """
-    order = Order(
+    settings = BuildSettings(
         num_examples=num_examples,
         min_steps=min_steps,
         injection_rate=injection_rate,
         late_fraction=late_fraction,
         seed=seed,
-        error_types=read_mix(error_types),
+        error_types=read_error_types(error_types),
         temperature=temperature,
         max_tokens=max_tokens,
         max_attempts=max_attempts,
         reviewed=reviewed,
     )
-    return injection_task(
-        samples_of(draw_solutions(source_rows(source, order), order).chosen, order), order
+    draw = draw_solutions(source_rows(source, settings), settings)
+    return injection_task(injection_samples(draw.chosen, settings), settings)
+
+
+_result_handlers: list[Callable[[InjectionResult], None]] = []
+
+
+@contextmanager
+def on_result(handler: Callable[[InjectionResult], None]) -> Iterator[None]:
+    """Call a function with every result inside the `with` block."""
+    _result_handlers.append(handler)
+    try:
+        yield
+    finally:
+        _result_handlers.remove(handler)
+
+
+@metric(name="acceptance")
+def acceptance() -> Metric:
+    """The share of accepted samples, and the number of rejects by reason."""
+    to_float = value_to_float()
+
+    def compute(scores: list[SampleScore]) -> Value:
+        hits = [to_float(score.score.value) for score in scores]
+        reasons: Counter[str] = Counter()
+        for score in scores:
+            rejects = (score.score.metadata or {}).get("rejects") or []
+            reasons.update({f"rejected_{one['stage']}_{one['reason']}" for one in rejects})
+        rate = share(hits)
+        return {
+            "accepted": rate.value,
+            "accepted_count": sum(hits),
+            "rejected_count": len(hits) - sum(hits),
+            "total_count": len(hits),
+            "accepted_lower": rate.lower,
+            "accepted_upper": rate.upper,
+            **dict(sorted(reasons.items())),
+        }
+
+    return compute
+
+
+@scorer(metrics=[acceptance()])
+def accepted() -> Scorer:
+    """Whether a sample has an accepted example, which is in the score's metadata."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        result = RESULTS.pop(state.uuid)
+        for handler in _result_handlers:
+            handler(result)
+        names = ", ".join(reject.name for reject in result.rejects)
+        return Score(
+            value=CORRECT if result.example else INCORRECT,
+            answer="accepted" if result.example else names,
+            explanation=_explanation(result),
+            metadata=_score_metadata(result),
+        )
+
+    return score
+
+
+def _explanation(result: InjectionResult) -> str:
+    if result.example is None:
+        return "\n".join(f"- {reject.name}: {reject.detail}" for reject in result.rejects)
+    example = result.example
+    if example["error_type"] is None:
+        return "Left untouched."
+    return (
+        f"Step {example['label']}, {example['error_type']}, after {result.attempts} attempts: "
+        f"{example['what_changed']}"
     )
+
+
+def _score_metadata(result: InjectionResult) -> dict[str, Any]:
+    """Return a result for the log, without the fields that the sample has already."""
+    record = asdict(result)
+    if record["example"] is not None:
+        del record["example"]["problem"]
+        del record["example"]["original_steps"]
+    return record
+
+
+def logged_example(sample: EvalSample) -> Example | None:
+    """Return the accepted example of a sample in a log, or None if it was rejected."""
+    result = (sample.scores or {})["accepted"].metadata or {}
+    if result["example"] is None:
+        return None
+    from_sample = {"problem": sample.input, "original_steps": sample.metadata["steps"]}
+    return Example.model_validate({**result["example"], **from_sample})

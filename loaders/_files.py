@@ -9,7 +9,6 @@ import io
 import json
 import os
 import tempfile
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -31,18 +30,18 @@ _BUFFER = 1 << 20
 
 def file_format(address: str) -> str:
     """Return the file name's extension in lower case; that before `.gz` for a compressed file."""
-    path = PurePosixPath(address.split("::")[0])
-    return (path.with_suffix("") if _is_compressed(path) else path).suffix.lower()
-
-
-def _is_compressed(path: PurePosixPath) -> bool:
-    return path.suffix.lower() == ".gz"
+    # fsspec chains addresses: `zip://rows.jsonl::archive.zip`, `simplecache::s3://bucket/rows.csv`.
+    for part in map(PurePosixPath, address.split("::")):
+        if part.suffix:
+            is_compressed = part.suffix.lower() == ".gz"
+            return (part.with_suffix("") if is_compressed else part).suffix.lower()
+    return ""
 
 
 def read_rows(address: str) -> Iterator[RawRow]:
     """Yield the rows of a file, one after the other.
 
-    Memory is bounded for JSON Lines, CSV and uncompressed Parquet. JSON is read as a whole.
+    Memory is bounded, except for JSON and compressed Parquet, which are read as a whole.
 
     Args:
         address: A local path, relative to the user's folder, or any fsspec address.
@@ -59,8 +58,10 @@ def read_rows(address: str) -> Iterator[RawRow]:
     try:
         with fsspec.open(target, "rb", compression="infer") as stream:
             yield from _rows(stream, address)
-    except (OSError, ValueError, ImportError, EOFError, zlib.error) as problem:
-        reason = getattr(problem, "strerror", None) or problem or type(problem).__name__
+    except DataError:
+        raise
+    except Exception as problem:  # each file system and archive has errors of its own
+        reason = getattr(problem, "strerror", None) or f"{type(problem).__name__}: {problem}"
         raise DataError(f"{target}: cannot be read ({reason}).") from None
 
 
@@ -143,12 +144,15 @@ def _parquet_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
     import pyarrow
     import pyarrow.parquet
 
-    # Parquet is read from its end, which a compressed stream does not support.
-    if _is_compressed(PurePosixPath(address.split("::")[0])) or not stream.seekable():
-        stream = io.BytesIO(stream.read())
     try:
+        try:
+            file = pyarrow.parquet.ParquetFile(stream)
+        except (ValueError, OSError):
+            # Parquet is read from its end. Compressed files and some servers do not support that.
+            stream.seek(0)
+            file = pyarrow.parquet.ParquetFile(io.BytesIO(stream.read()))
         number = 0
-        for batch in pyarrow.parquet.ParquetFile(stream).iter_batches(batch_size=_BATCH):
+        for batch in file.iter_batches(batch_size=_BATCH):
             for row in batch.to_pylist():
                 number += 1
                 yield number, row

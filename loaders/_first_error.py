@@ -35,6 +35,7 @@ from misstep.registry import (
     UnknownNameError,
     sources,
 )
+from misstep.samples import LabelMetadata, SolutionMetadata
 from misstep.verdicts import NO_ERROR
 
 logger = logging.getLogger(__name__)
@@ -59,6 +60,15 @@ class FirstErrorRow(BaseModel):
     def extra(self) -> dict[str, Any]:
         """The other fields of the row."""
         return self.model_extra or {}
+
+
+class FirstErrorMetadata(SolutionMetadata, LabelMetadata):
+    """Metadata of a sample with a first error."""
+
+    label: int
+    generator: str | None
+    n_steps: int
+    """The number of steps. Summaries in a log drop long lists, and reports read summaries."""
 
 
 def check_rows(raw: Iterable[RawRow]) -> tuple[list[FirstErrorRow], list[BadRow]]:
@@ -261,18 +271,17 @@ def _warn_of_empty_sets(rows: list[FirstErrorRow]) -> None:
 
 def first_error_sample(row: FirstErrorRow) -> Sample:
     """Return the sample of a row: the problem, its label, and the rest as metadata."""
+    known = FirstErrorMetadata(
+        label=row.label,
+        has_error=row.label != NO_ERROR,
+        subset=row.subset,
+        generator=row.generator,
+        steps=row.steps,
+        n_steps=len(row.steps),
+    )
     return Sample(
         id=row.id,
         input=row.problem,
         target=str(row.label),
-        metadata={
-            **row.extra,
-            "label": row.label,
-            "has_error": row.label != NO_ERROR,
-            "subset": row.subset,
-            "generator": row.generator,
-            "steps": row.steps,
-            # The summaries in a log drop long lists, and reports are made from summaries.
-            "n_steps": len(row.steps),
-        },
+        metadata={**row.extra, **known.model_dump()},
     )

@@ -12,6 +12,7 @@ from misstep.loaders._files import file_format
 from misstep.loaders._rows import NonEmpty, all_good, answer_text, id_text, validate_rows
 from misstep.loaders._sources import source_files
 from misstep.registry import DataError, RowKind
+from misstep.samples import GroupMetadata
 
 SAMPLE = "sample"
 """The source of generated problems: no download, and no model has seen them in training."""
@@ -88,7 +89,7 @@ def _read(source: str, accept: str | None) -> Iterator[Sample]:
                 id=problem.id,
                 input=problem.problem,
                 target=problem.answer,
-                metadata={**kept, "subset": problem.subset or name},
+                metadata={**kept, **GroupMetadata(subset=problem.subset or name).model_dump()},
             )
 
 

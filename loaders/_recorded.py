@@ -19,6 +19,7 @@ from misstep.loaders._rows import (
     whole_number,
 )
 from misstep.registry import DataError
+from misstep.samples import RecordedCritique, RecordedSolution, RecordedSolutionsMetadata
 
 _Score = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -53,8 +54,8 @@ class RecordedResult(BaseModel):
     @property
     def record(self) -> dict[str, Any]:
         """The recorded fields, which the `recorded` solver replays."""
-        kept = {"critiques", "stop_reasons", "scores", "prediction"}
-        return self.model_dump(include=kept, exclude_none=True)
+        kept = self.model_dump(include=set(RecordedCritique.model_fields), exclude_none=True)
+        return RecordedCritique.model_validate(kept).model_dump(exclude_unset=True)
 
 
 def recorded_datasets(
@@ -145,7 +146,7 @@ def _scores_by_model(value: object) -> object:
     return {UNNAMED: value} if isinstance(value, list) else value
 
 
-class RecordedSolution(BaseModel):
+class RecordedSolutionRow(BaseModel):
     """One of several sampled solutions of a problem, with its step scores by reward model."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
@@ -170,18 +171,18 @@ class RecordedSolution(BaseModel):
     """As recorded. The answers are compared again anyway."""
 
 
-def recorded_solutions(files: Iterable[str]) -> dict[str, list[RecordedSolution]]:
+def recorded_solutions(files: Iterable[str]) -> dict[str, list[RecordedSolutionRow]]:
     """Return the solutions of each problem, in the order of the files.
 
     Raises:
         DataError: A row is malformed, has another number of scores than steps or a score outside
             0 to 1, or contradicts another row of the same problem.
     """
-    problems: dict[str, list[RecordedSolution]] = {}
+    problems: dict[str, list[RecordedSolutionRow]] = {}
     for address in files:
         for number, content in read_rows(address):
             where = f"{address}: row {number}"
-            solution = validate_row(content, RecordedSolution, where)
+            solution = validate_row(content, RecordedSolutionRow, where)
             others = problems.setdefault(solution.problem_id, [])
             _check_solution(solution, others, where)
             others.append(solution)
@@ -203,16 +204,17 @@ def solution_datasets(files: Iterable[str]) -> dict[str, MemoryDataset]:
     }
 
 
-def _solutions_sample(solutions: list[RecordedSolution], model: str) -> Sample:
+def _solutions_sample(solutions: list[RecordedSolutionRow], model: str) -> Sample:
     first = solutions[0]
     recorded = [
-        {"steps": one.steps, "answer": one.answer, "scores": one.scores[model]} for one in solutions
+        RecordedSolution(steps=one.steps, answer=one.answer, scores=one.scores[model])
+        for one in solutions
     ]
     return Sample(
         id=first.problem_id,
         input=first.problem,
         target=first.target,
-        metadata={"subset": None, "recorded": recorded},
+        metadata={"subset": None, **RecordedSolutionsMetadata(recorded=recorded).model_dump()},
     )
 
 
@@ -227,7 +229,9 @@ def holds_solutions(address: str) -> bool:
     )
 
 
-def _check_solution(solution: RecordedSolution, others: list[RecordedSolution], where: str) -> None:
+def _check_solution(
+    solution: RecordedSolutionRow, others: list[RecordedSolutionRow], where: str
+) -> None:
     for model, scores in solution.scores.items():
         if len(scores) != len(solution.steps):
             raise DataError(

@@ -22,6 +22,7 @@ from misstep.loaders._rows import (
 )
 from misstep.loaders._sources import source_files
 from misstep.registry import DataError, RowKind, find_continuation
+from misstep.samples import GroupMetadata, MistakeMetadata, RecoveryMetadata
 
 logger = logging.getLogger(__name__)
 
@@ -149,15 +150,19 @@ def _sample(row: MistakeRow) -> Sample:
     )
 
 
-def _metadata(task: str, steps: list[str], mistake: int) -> dict[str, object]:
-    return {
-        "task": task,
-        "subset": task,
-        "mistake_index": mistake,
-        "n_steps": len(steps),
-        "correct_steps": steps[:mistake],
-        "incorrect_step": steps[mistake],
-    }
+class MistakeSampleMetadata(RecoveryMetadata, MistakeMetadata, GroupMetadata):
+    """Metadata of a sample with a mistake to recover from."""
+
+
+def _metadata(task: str, steps: list[str], mistake: int) -> dict[str, Any]:
+    return MistakeSampleMetadata(
+        task=task,
+        subset=task,
+        mistake_index=mistake,
+        n_steps=len(steps),
+        correct_steps=steps[:mistake],
+        incorrect_step=steps[mistake],
+    ).model_dump()
 
 
 def _generated(seed: int, each: int) -> Iterator[Sample]:

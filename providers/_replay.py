@@ -8,7 +8,7 @@ from inspect_ai.model import Logprob, Logprobs, ModelCall, ModelOutput, ModelUsa
 
 from misstep.providers._provider import ModelRequest, Provider, Response, choice
 from misstep.providers._recording import RecordedAnswer, Recording, read_recording
-from misstep.providers._step_scores import read_scoring_messages, scored_output, unscored_output
+from misstep.providers._step_scores import read_scoring_messages, scored_output
 from misstep.registry import ModelError, user_path
 
 _THRESHOLD = 0.5
@@ -52,18 +52,13 @@ class ReplayAPI(Provider):
         return self._output(answer, first, n), call
 
     def _scored_output(self, name: str, request: ModelRequest) -> ModelOutput:
-        """Return the recorded scores of a sample as rewards, if there is one for each step."""
+        """Return the recorded scores of a sample as rewards."""
         if name not in self.recording.scores:
             raise ModelError(f"{self.recording.path}: no scores are recorded for id {name!r}.")
         line, scores = self.recording.scores[name]
         _, steps = read_scoring_messages(f"replay/{self.model_name}", request.messages)
-        if len(scores) != len(steps):
-            return unscored_output(
-                self.model_name,
-                f"{len(scores)} rewards for {len(steps)} steps; check 'scores' of id {name!r} on "
-                f"line {line} of {self.recording.path}",
-            )
-        return scored_output(self.model_name, scores)
+        check = f"'scores' of id {name!r} on line {line} of {self.recording.path}"
+        return scored_output(self.model_name, scores, len(steps), check)
 
     def _output(self, answer: RecordedAnswer, first: int, n: int) -> ModelOutput:
         choices = [

@@ -46,16 +46,23 @@ def read_scoring_messages(model: str, messages: Sequence[ChatMessage]) -> tuple[
     )
 
 
-def scored_output(model: str, rewards: Sequence[float], tokens: int = 0) -> ModelOutput:
-    """Return the output with a reward for each step.
+def scored_output(
+    model: str, rewards: Sequence[float] | None, steps: int, check: str, tokens: int = 0
+) -> ModelOutput:
+    """Return the output with a reward for each step, or none if their numbers differ.
 
     A value that is not a number from 0 to 1 becomes a missing reward, and the output says so.
 
     Args:
         model: The name of the model.
-        rewards: One reward for each step.
+        rewards: The rewards. None: the model gave no list.
+        steps: The number of steps.
+        check: The settings that the user must check if the numbers differ.
         tokens: Tokens of the input, if the server reports them.
     """
+    if rewards is None or len(rewards) != steps:
+        count = "no list of results" if rewards is None else f"{len(rewards)} rewards"
+        return unscored_output(model, f"{count} for {steps} steps; check {check}", tokens)
     kept = [reward if isfinite(reward) and 0 <= reward <= 1 else None for reward in rewards]
     output = _output(model, ", ".join("missing" if x is None else f"{x:.4g}" for x in kept), tokens)
     invalid = [f"{rewards[i]} for step {i}" for i, reward in enumerate(kept) if reward is None]

@@ -1,16 +1,11 @@
 """From logs to tables, charts, tests and pages."""
 
 from misstep.reports._best_of_n import (
-    BestOfNAccuracy,
     Draws,
-    JudgedProblem,
     best_of_n,
     best_of_n_chart,
     best_of_n_records,
     best_of_n_tables,
-    expected_best,
-    expected_majority,
-    expected_oracle,
     judge_solutions,
     label_conflicts,
 )
@@ -24,7 +19,7 @@ from misstep.reports._breakdowns import (
     votes_curve,
 )
 from misstep.reports._charts import chart_bytes, chart_library, save_chart
-from misstep.reports._comparison import Comparison, Contrast, compare
+from misstep.reports._comparison import Comparison, compare
 from misstep.reports._comparison_text import (
     comparison_json,
     comparison_markdown,
@@ -42,15 +37,13 @@ from misstep.reports._first_error_files import (
     processbench_files,
     read_first_error_results,
 )
+from misstep.reports._forge_charts import step_counts_chart
+from misstep.reports._forge_page import forge_report_page
+from misstep.reports._forge_report import MAX_EXAMPLES as FORGE_REPORT_EXAMPLES
+from misstep.reports._forge_report import forge_report_markdown, read_forge_report
 from misstep.reports._frames import runs_frame, samples_frame
-from misstep.reports._imports import ImportedLog, import_files
-from misstep.reports._leaderboard import (
-    Benchmark,
-    benchmarks,
-    leaderboard,
-    leaderboard_metrics,
-    metric_name,
-)
+from misstep.reports._imports import import_files
+from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
 from misstep.reports._page import VIEWER, report_page
 from misstep.reports._paired import RESAMPLES
 from misstep.reports._power import (
@@ -73,40 +66,31 @@ from misstep.reports._power import (
 )
 from misstep.reports._recovery import (
     RecoveryGrouping,
-    RecoveryRate,
     recovery_chart,
     recovery_frame,
     recovery_rates,
 )
-from misstep.reports._reference import ReferenceRun, planned_runs, reference_page, run_reference
-from misstep.reports._report import Report, build_report
-from misstep.reports._runs import Logs, Run, SkippedLog, read_log, read_logs, read_run
-from misstep.reports._samples import Finding, SampleRecord, ScoreRecord
-from misstep.reports._search_files import SearchResults, read_search_results
-from misstep.reports._study import JudgedSample, judged_samples
-from misstep.reports._study_page import STUDY_FOLDER, CriticRun, Study, build_study
+from misstep.reports._reference import planned_runs, reference_page, run_reference
+from misstep.reports._report import build_report
+from misstep.reports._runs import Logs, Run, read_logs, read_run
+from misstep.reports._search_files import read_search_results
+from misstep.reports._study_page import STUDY_FOLDER, build_study
 from misstep.reports._study_runs import study_runs
-from misstep.reports._tasks import eval_sizes, load_task, size_of
+from misstep.reports._tasks import eval_sizes, load_task
 from misstep.reports._text import (
     TextTable,
     csv_text,
     dollars,
     file_name,
-    json_lines,
     json_text,
-    markdown_table,
     one_line,
     percent,
-    to_json,
     with_interval,
 )
 from misstep.reports._thresholds import (
-    RewardBin,
     RewardRow,
     ThresholdCurve,
-    ThresholdMetrics,
     TunedThreshold,
-    calibration_error,
     calibration_records,
     reward_rows,
     threshold_charts,
@@ -116,40 +100,24 @@ from misstep.reports._thresholds import (
 
 __all__ = [
     "ALPHA",
+    "FORGE_REPORT_EXAMPLES",
     "POWER",
     "RESAMPLES",
     "STUDY_FOLDER",
     "VIEWER",
     "Aim",
     "Benchmark",
-    "BestOfNAccuracy",
     "Comparison",
-    "Contrast",
-    "CriticRun",
     "Draws",
-    "Finding",
     "FirstErrorResults",
-    "ImportedLog",
-    "JudgedProblem",
-    "JudgedSample",
     "Logs",
     "RecoveryGrouping",
-    "RecoveryRate",
-    "ReferenceRun",
-    "Report",
-    "RewardBin",
     "RewardRow",
     "Run",
     "RunEstimate",
     "SampleGroup",
-    "SampleRecord",
-    "ScoreRecord",
-    "SearchResults",
-    "SkippedLog",
-    "Study",
     "TextTable",
     "ThresholdCurve",
-    "ThresholdMetrics",
     "TunedThreshold",
     "accuracy_by",
     "benchmarks",
@@ -161,7 +129,6 @@ __all__ = [
     "build_report",
     "build_study",
     "calibration",
-    "calibration_error",
     "calibration_records",
     "chart_bytes",
     "chart_library",
@@ -180,26 +147,20 @@ __all__ = [
     "estimate_eval",
     "estimate_notes",
     "eval_sizes",
-    "expected_best",
-    "expected_majority",
-    "expected_oracle",
     "file_name",
     "findings",
+    "forge_report_markdown",
+    "forge_report_page",
     "groupings",
     "groups_of_dataset",
     "groups_of_runs",
     "import_files",
     "json_file",
-    "json_lines",
     "json_text",
     "judge_solutions",
-    "judged_samples",
     "label_conflicts",
     "leaderboard",
-    "leaderboard_metrics",
     "load_task",
-    "markdown_table",
-    "metric_name",
     "needed_samples",
     "one_line",
     "paired_power",
@@ -210,7 +171,7 @@ __all__ = [
     "power_table",
     "processbench_files",
     "read_first_error_results",
-    "read_log",
+    "read_forge_report",
     "read_logs",
     "read_run",
     "read_search_results",
@@ -225,14 +186,13 @@ __all__ = [
     "runs_frame",
     "samples_frame",
     "save_chart",
-    "size_of",
     "smallest_difference",
     "smallest_f1_difference",
     "smallest_gains",
+    "step_counts_chart",
     "study_runs",
     "threshold_charts",
     "threshold_records",
-    "to_json",
     "tune_threshold",
     "unpaired_power",
     "unpaired_samples",

@@ -12,7 +12,7 @@ from math import comb
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from misstep.loaders import RecordedSolution
+from misstep.loaders import RecordedSolutionRow
 from misstep.registry import MisstepError
 from misstep.reports._charts import chart_library
 from misstep.reports._text import TextTable, one_line, percent
@@ -35,7 +35,7 @@ _COLUMNS = 7
 class JudgedProblem:
     """The recorded solutions of one problem, each known to be right or wrong."""
 
-    solutions: list[RecordedSolution]
+    solutions: list[RecordedSolutionRow]
     right: list[bool]
     group: list[int | None]
     """The answer of each solution: equal answers have the same number, no answer is None."""
@@ -56,7 +56,7 @@ class BestOfNAccuracy:
     accuracy: Estimate
 
 
-def judge_solutions(problems: Mapping[str, Sequence[RecordedSolution]]) -> list[JudgedProblem]:
+def judge_solutions(problems: Mapping[str, Sequence[RecordedSolutionRow]]) -> list[JudgedProblem]:
     """Judge which solutions are right, and which give the same answer.
 
     Raises:
@@ -71,7 +71,7 @@ def judge_solutions(problems: Mapping[str, Sequence[RecordedSolution]]) -> list[
     return [_judged_problem(list(solutions)) for solutions in problems.values()]
 
 
-def _judged_problem(solutions: list[RecordedSolution]) -> JudgedProblem:
+def _judged_problem(solutions: list[RecordedSolutionRow]) -> JudgedProblem:
     answers: list[str] = []
     group: list[int | None] = []
     for solution in solutions:

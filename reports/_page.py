@@ -12,8 +12,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from misstep.reports._charts import ReportChart, chart_library
+from misstep.reports._charts import chart_library
 from misstep.reports._report import Report
+from misstep.reports._report_charts import ReportChart
 from misstep.reports._text import to_json
 
 FOLDER = Path(__file__).parent / "page"

@@ -369,11 +369,19 @@ def _smallest_f1_gain(groups: Sequence[SampleGroup], aim: Aim) -> dict[str, obje
     }
 
 
+_HEADINGS = {
+    "different_samples": "unpaired",
+    "same_samples": "paired",
+    "same_samples_as_seen": "paired, as seen",
+}
+"""Columns whose names are too long for 80 columns."""
+
+
 def power_table(title: str, rows: Sequence[dict[str, object]]) -> TextTable:
     """Rows of `needed_samples` or `smallest_gains` as a table, without empty columns."""
     kept = [name for name in rows[0] if any(row[name] is not None for row in rows)]
     cells = [[_cell(row[name]) for name in kept] for row in rows]
-    return TextTable([name.replace("_", " ") for name in kept], cells, title)
+    return TextTable([_HEADINGS.get(name, name) for name in kept], cells, title)
 
 
 def _cell(value: object) -> str:
@@ -385,9 +393,10 @@ def _cell(value: object) -> str:
 def power_method(aim: Aim) -> str:
     """How the numbers were computed."""
     return (
-        f"Two-sided tests at level {aim.alpha:g} with power {aim.power:g}. Different samples: the "
-        "normal test of two shares. The same samples: McNemar's exact test, its power summed over "
-        f"all outcomes (approximated for more than {EXACT_UP_TO:,} samples). F1: the delta method. "
-        "Hits are taken as independent unless the agreement is given or observed in two logs. "
-        "Real runs mostly agree more and then show smaller differences."
+        f"Two-sided tests at level {aim.alpha:g} with power {aim.power:g}. Unpaired (different "
+        "samples): the normal test of two shares. Paired (the same samples): McNemar's exact test, "
+        "its power summed over all outcomes (approximated for more than "
+        f"{EXACT_UP_TO:,} samples). F1: the delta method. Hits are taken as independent unless "
+        "the agreement is given or seen in two logs. Real runs mostly agree more and then show "
+        "smaller differences."
     )

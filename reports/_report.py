@@ -15,7 +15,6 @@ from misstep.reports._breakdowns import (
     groupings,
     votes_curve,
 )
-from misstep.reports._charts import ReportChart
 from misstep.reports._frames import run_labels, runs_frame
 from misstep.reports._leaderboard import (
     METRIC_NAMES,
@@ -29,6 +28,7 @@ from misstep.reports._leaderboard import (
 from misstep.reports._recovery import GROUPING_TITLES as RECOVERY_TITLES
 from misstep.reports._recovery import RecoveryGrouping, recovery_frame
 from misstep.reports._report_charts import (
+    ReportChart,
     budget_chart,
     calibration_chart,
     confusion_chart,

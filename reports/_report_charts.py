@@ -1,29 +1,131 @@
 """The charts of the report page, each drawn from one dataframe."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
-from misstep.reports._charts import (
-    FINDING_COLOURS,
-    ROW_HEIGHT,
-    RUN_COLOURS,
-    ReportChart,
-    chart_library,
-    chosen_run,
-    faded,
-    interval_rule,
-    percent_axis,
-    picked_run,
-    report_chart,
-    run_colour,
-    run_names,
-)
+from misstep.reports._charts import FINDING_COLOURS, chart_library
 
 if TYPE_CHECKING:
+    import altair
     import pandas
 
+RUN_COLOURS = [
+    "#4269d0",
+    "#e8900c",
+    "#3ca951",
+    "#d6336c",
+    "#8a63d2",
+    "#0c9fb5",
+    "#9c6b4e",
+    "#7f8794",
+    "#b8a100",
+    "#f08ab4",
+]
+ROW_HEIGHT = 22
+"""Pixels of one row of a chart."""
 MOST_INTERVALS = 6
 """With more lines than this, the intervals would hide the lines."""
 INTERVALS = "Bars are 95% intervals."
+_MOST_ROWS_OF_LEGEND = 6
+
+
+@dataclass(frozen=True)
+class ReportChart:
+    """A chart of the report page with its explanation and data."""
+
+    title: str
+    note: str
+    spec: dict[str, Any]
+    """Vega-Lite."""
+    table: "pandas.DataFrame"
+    wide: bool = False
+
+
+def _report_chart(
+    title: str,
+    note: str,
+    chart: "altair.Chart",
+    height: int,
+    table: "pandas.DataFrame",
+    wide: bool = False,
+) -> ReportChart:
+    """Return a chart that takes the width of its place on the page."""
+    spec = chart.properties(width="container", height=height).to_dict()
+    spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+    return ReportChart(title, note, spec, table, wide)
+
+
+def _run_names(table: "pandas.DataFrame") -> list[str]:
+    return list(dict.fromkeys(table["run"]))
+
+
+def _run_colour(alt: Any, runs: Sequence[str]) -> Any:  # noqa: ANN401
+    """One colour per run, with a legend below the chart."""
+    colours = [RUN_COLOURS[i % len(RUN_COLOURS)] for i in range(len(runs))]
+    columns = 1 if len(runs) <= _MOST_ROWS_OF_LEGEND else 2
+    legend = alt.Legend(orient="bottom", columns=columns, title=None, labelLimit=340)
+    return alt.Color(
+        "run:N", scale=alt.Scale(domain=list(runs), range=colours), legend=legend, sort=None
+    )
+
+
+def _picked_run(alt: Any) -> Any:  # noqa: ANN401
+    """A selection of one run by a click on the legend."""
+    return alt.selection_point(fields=["run"], bind="legend", name="picked")
+
+
+def _chosen_run(alt: Any, table: "pandas.DataFrame") -> Any:  # noqa: ANN401
+    """A menu to choose the run that a chart shows."""
+    runs = _run_names(table)
+    menu = alt.binding_select(options=runs, name="run ")
+    return alt.param(name="chosen", value=runs[0], bind=menu)
+
+
+def _faded(alt: Any, picked: Any, full: float = 1.0, faint: float = 0.12) -> Any:  # noqa: ANN401
+    """The opacity of a mark: faint if another run is picked."""
+    return alt.condition(picked, alt.value(full), alt.value(faint))
+
+
+def _percent_axis(alt: Any, title: str) -> Any:  # noqa: ANN401
+    return alt.Axis(format=".0%", title=title, tickCount=5)
+
+
+def _interval_rule(
+    base: Any,  # noqa: ANN401
+    metric: str,
+    direction: Literal["x", "y"],
+    stroke: float,
+    **channels: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """A line from the lower to the upper end of a metric's interval."""
+    ends = {direction: f"{metric}_lower:Q", f"{direction}2": f"{metric}_upper:Q"}
+    return base.mark_rule(strokeWidth=stroke).encode(**channels, **ends)
+
+
+def _line_chart(
+    alt: Any,  # noqa: ANN401
+    table: "pandas.DataFrame",
+    x: Any,  # noqa: ANN401
+    y: Any,  # noqa: ANN401
+    metric: str,
+    tips: list[Any],
+    *behind: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """One line per run with intervals, in front of other layers."""
+    runs = _run_names(table)
+    picked, colour = _picked_run(alt), _run_colour(alt, runs)
+    base = alt.Chart(table.dropna(subset=[metric]))
+    layers = list(behind)
+    if len(runs) <= MOST_INTERVALS:
+        opacity = _faded(alt, picked, 0.35, 0.0)
+        layers.append(_interval_rule(base, metric, "y", 1.2, x=x, color=colour, opacity=opacity))
+    layers.append(
+        base.mark_line(point=True, strokeWidth=2).encode(
+            x=x, y=y, color=colour, opacity=_faded(alt, picked), tooltip=tips
+        )
+    )
+    return alt.layer(*layers).add_params(picked)
 
 
 def leaderboard_chart(table: "pandas.DataFrame", metric: str, name: str) -> ReportChart:
@@ -44,9 +146,9 @@ def leaderboard_chart(table: "pandas.DataFrame", metric: str, name: str) -> Repo
     colours = alt.Scale(domain=kinds, range=["#4269d0", "#7f8794"])
     shapes = alt.Scale(domain=kinds, range=["circle", "diamond"])
     colour = alt.Color("kind:N", scale=colours, legend=legend)
-    bars = interval_rule(base, metric, "x", 2.5, color=colour)
+    bars = _interval_rule(base, metric, "x", 2.5, color=colour)
     dots = base.mark_point(filled=True, size=70, opacity=1).encode(
-        x=alt.X(f"{metric}:Q", axis=percent_axis(alt, name), scale=alt.Scale(domain=[0, 1])),
+        x=alt.X(f"{metric}:Q", axis=_percent_axis(alt, name), scale=alt.Scale(domain=[0, 1])),
         color=colour,
         shape=alt.Shape("kind:N", scale=shapes, legend=legend),
         tooltip=[
@@ -60,7 +162,7 @@ def leaderboard_chart(table: "pandas.DataFrame", metric: str, name: str) -> Repo
             " Diamonds are published results on the whole benchmark. Their protocols can differ."
         )
     data = table.drop(columns=["model"])
-    return report_chart(
+    return _report_chart(
         f"{name} by run", note, bars + dots, ROW_HEIGHT * len(kept), data, wide=True
     )
 
@@ -70,74 +172,57 @@ def grouped_chart(
 ) -> ReportChart:
     """A metric by group of samples: lines if the groups have an order, otherwise dots."""
     alt = chart_library()
-    runs, groups = run_names(table), list(dict.fromkeys(table[by]))
-    picked, colour = picked_run(alt), run_colour(alt, runs)
-    base = alt.Chart(table.dropna(subset=[metric]))
-    value = {"axis": percent_axis(alt, name), "scale": alt.Scale(domain=[0, 1])}
-    dots = base.mark_point(filled=True, size=45).encode(
-        color=colour,
-        opacity=faded(alt, picked),
-        tooltip=[
-            alt.Tooltip("run:N"),
-            alt.Tooltip(f"{by}:N", title=title),
-            alt.Tooltip(f"{metric}:Q", format=".1%", title=name),
-            alt.Tooltip("samples:Q"),
-        ],
-    )
+    runs, groups = _run_names(table), list(dict.fromkeys(table[by]))
+    value = {"axis": _percent_axis(alt, name), "scale": alt.Scale(domain=[0, 1])}
+    tips = [
+        alt.Tooltip("run:N"),
+        alt.Tooltip(f"{by}:N", title=title),
+        alt.Tooltip(f"{metric}:Q", format=".1%", title=name),
+        alt.Tooltip("samples:Q"),
+    ]
     if by in ("error_position", "relative_position", "length"):
         x = alt.X(f"{by}:O", sort=groups, title=title, axis=alt.Axis(labelAngle=0))
-        y = alt.Y(f"{metric}:Q", **value)
-        lines = base.mark_line(strokeWidth=2).encode(
-            x=x, y=y, color=colour, opacity=faded(alt, picked)
-        )
-        layers = lines + dots.encode(x=x, y=y)
-        if len(runs) <= MOST_INTERVALS:
-            opacity = faded(alt, picked, 0.35, 0.0)
-            layers = (
-                interval_rule(base, metric, "y", 1.2, x=x, color=colour, opacity=opacity) + layers
-            )
+        chart = _line_chart(alt, table, x, alt.Y(f"{metric}:Q", **value), metric, tips)
         height = 240
     else:
-        y = alt.Y(f"{by}:N", sort=groups, title=None, axis=alt.Axis(labelLimit=170))
-        offset = alt.YOffset("run:N", sort=runs, scale=alt.Scale(paddingInner=0.2))
-        opacity = faded(alt, picked, 0.5, 0.05)
-        rule = interval_rule(
-            base, metric, "x", 1.6, y=y, yOffset=offset, color=colour, opacity=opacity
+        picked = _picked_run(alt)
+        base = alt.Chart(table.dropna(subset=[metric]))
+        channels = {
+            "y": alt.Y(f"{by}:N", sort=groups, title=None, axis=alt.Axis(labelLimit=170)),
+            "yOffset": alt.YOffset("run:N", sort=runs, scale=alt.Scale(paddingInner=0.2)),
+            "color": _run_colour(alt, runs),
+        }
+        opacity = _faded(alt, picked, 0.5, 0.05)
+        rule = _interval_rule(base, metric, "x", 1.6, opacity=opacity, **channels)
+        dots = base.mark_point(filled=True, size=45).encode(
+            x=alt.X(f"{metric}:Q", **value), opacity=_faded(alt, picked), tooltip=tips, **channels
         )
-        layers = rule + dots.encode(x=alt.X(f"{metric}:Q", **value), y=y, yOffset=offset)
+        chart = (rule + dots).add_params(picked)
         height = max(120, len(groups) * max(20, 9 * len(runs)))
-    return report_chart(f"{name} by {title}", INTERVALS, layers.add_params(picked), height, table)
+    return _report_chart(f"{name} by {title}", INTERVALS, chart, height, table)
 
 
 def votes_chart(table: "pandas.DataFrame", metric: str, name: str) -> ReportChart:
     """A metric by number of votes."""
     alt = chart_library()
-    picked, colour = picked_run(alt), run_colour(alt, run_names(table))
     x = alt.X("votes:O", title="votes", axis=alt.Axis(labelAngle=0))
-    base = alt.Chart(table)
-    opacity = faded(alt, picked, 0.35, 0.0)
-    rule = interval_rule(base, metric, "y", 1.2, x=x, color=colour, opacity=opacity)
-    line = base.mark_line(point=True, strokeWidth=2).encode(
-        x=x,
-        y=alt.Y(f"{metric}:Q", axis=percent_axis(alt, name), scale=alt.Scale(zero=False)),
-        color=colour,
-        opacity=faded(alt, picked),
-        tooltip=["run:N", "votes:O", alt.Tooltip(f"{metric}:Q", format=".1%", title=name)],
-    )
+    y = alt.Y(f"{metric}:Q", axis=_percent_axis(alt, name), scale=alt.Scale(zero=False))
+    tips = ["run:N", "votes:O", alt.Tooltip(f"{metric}:Q", format=".1%", title=name)]
     note = "All points use the same votes: k votes are the first k."
-    return report_chart(f"{name} by votes", note, (rule + line).add_params(picked), 240, table)
+    chart = _line_chart(alt, table, x, y, metric, tips)
+    return _report_chart(f"{name} by votes", note, chart, 240, table)
 
 
 def budget_chart(table: "pandas.DataFrame", what: str) -> ReportChart:
     """Accuracy by what a sample used: tokens or calls."""
     alt = chart_library()
-    colour = run_colour(alt, run_names(table))
+    colour = _run_colour(alt, _run_names(table))
     base = alt.Chart(table)
     x = alt.X(f"{what}_a_sample:Q", title=f"{what} per sample", scale=alt.Scale(zero=False))
-    rule = interval_rule(base, "accuracy", "y", 1.5, x=x, color=colour, opacity=alt.value(0.5))
+    rule = _interval_rule(base, "accuracy", "y", 1.5, x=x, color=colour, opacity=alt.value(0.5))
     dots = base.mark_point(filled=True, size=90, opacity=1).encode(
         x=x,
-        y=alt.Y("accuracy:Q", axis=percent_axis(alt, "accuracy"), scale=alt.Scale(zero=False)),
+        y=alt.Y("accuracy:Q", axis=_percent_axis(alt, "accuracy"), scale=alt.Scale(zero=False)),
         color=colour,
         tooltip=[
             "run:N",
@@ -145,7 +230,7 @@ def budget_chart(table: "pandas.DataFrame", what: str) -> ReportChart:
             alt.Tooltip(f"{what}_a_sample:Q", format=",.1f", title=f"{what} per sample"),
         ],
     )
-    return report_chart(f"Accuracy and {what}", INTERVALS, rule + dots, 260, table)
+    return _report_chart(f"Accuracy and {what}", INTERVALS, rule + dots, 260, table)
 
 
 def findings_chart(table: "pandas.DataFrame", solutions: str) -> ReportChart:
@@ -155,7 +240,7 @@ def findings_chart(table: "pandas.DataFrame", solutions: str) -> ReportChart:
     names = list(dict.fromkeys(kept["finding"]))
     order = {name: place for place, name in enumerate(names)}
     colours = alt.Scale(domain=names, range=[FINDING_COLOURS[name] for name in names])
-    runs = run_names(kept)
+    runs = _run_names(kept)
     chart = (
         alt.Chart(kept.assign(order=kept["finding"].map(order)))
         .mark_bar()
@@ -164,7 +249,7 @@ def findings_chart(table: "pandas.DataFrame", solutions: str) -> ReportChart:
             x=alt.X(
                 "share:Q",
                 stack="zero",
-                axis=percent_axis(alt, "share of samples"),
+                axis=_percent_axis(alt, "share of samples"),
                 scale=alt.Scale(domain=[0, 1]),
             ),
             color=alt.Color(
@@ -184,7 +269,7 @@ def findings_chart(table: "pandas.DataFrame", solutions: str) -> ReportChart:
         else "False alarm: the verdict names an error, but there is none."
     )
     title = f"Verdicts on solutions {solutions}"
-    return report_chart(title, note, chart, ROW_HEIGHT * len(runs), kept)
+    return _report_chart(title, note, chart, ROW_HEIGHT * len(runs), kept)
 
 
 def confusion_chart(table: "pandas.DataFrame") -> ReportChart:
@@ -217,11 +302,11 @@ def confusion_chart(table: "pandas.DataFrame") -> ReportChart:
                 alt.Tooltip("share:Q", format=".1%"),
             ],
         )
-        .add_params(chosen_run(alt, run_names(table)))
+        .add_params(_chosen_run(alt, table))
     )
     note = "Each row adds up to 100%. On the diagonal the verdict is exact."
     height = ROW_HEIGHT * len(labelled)
-    return report_chart("Predicted and labelled positions", note, chart, height, table)
+    return _report_chart("Predicted and labelled positions", note, chart, height, table)
 
 
 def _position_order(place: str) -> tuple[int, int]:
@@ -232,37 +317,28 @@ def _position_order(place: str) -> tuple[int, int]:
 def calibration_chart(table: "pandas.DataFrame") -> ReportChart:
     """The share of right steps by reward."""
     alt = chart_library()
-    picked, colour = picked_run(alt), run_colour(alt, run_names(table))
-    base = alt.Chart(table)
-    scale = alt.Scale(domain=[0, 1])
-    x = alt.X("reward:Q", title="reward", scale=scale)
+    unit = alt.Scale(domain=[0, 1])
     ideal = (
         alt.Chart(alt.Data(values=[{"at": 0}, {"at": 1}]))
         .mark_line(strokeDash=[4, 4], color="#9aa0aa", strokeWidth=1)
         .encode(x="at:Q", y="at:Q")
     )
-    opacity = faded(alt, picked, 0.35, 0.0)
-    rule = interval_rule(base, "right", "y", 1.2, x=x, color=colour, opacity=opacity)
-    line = base.mark_line(point=True, strokeWidth=2).encode(
-        x=x,
-        y=alt.Y("right:Q", axis=percent_axis(alt, "right steps"), scale=scale),
-        color=colour,
-        opacity=faded(alt, picked),
-        tooltip=[
-            "run:N",
-            alt.Tooltip("reward:Q", format=".3f"),
-            alt.Tooltip("right:Q", format=".1%"),
-            "steps:Q",
-            alt.Tooltip("calibration_error:Q", format=".3f"),
-            alt.Tooltip("brier:Q", format=".3f"),
-        ],
-    )
+    tips = [
+        "run:N",
+        alt.Tooltip("reward:Q", format=".3f"),
+        alt.Tooltip("right:Q", format=".1%"),
+        "steps:Q",
+        alt.Tooltip("calibration_error:Q", format=".3f"),
+        alt.Tooltip("brier:Q", format=".3f"),
+    ]
+    x = alt.X("reward:Q", title="reward", scale=unit)
+    y = alt.Y("right:Q", axis=_percent_axis(alt, "right steps"), scale=unit)
+    chart = _line_chart(alt, table, x, y, "right", tips, ideal)
     note = (
         "Steps are grouped by tenths of their reward. On the dashed line, rewards are "
         "probabilities. Steps after the first error have no label and are left out."
     )
-    layers = (ideal + rule + line).add_params(picked)
-    return report_chart("Calibration of rewards", note, layers, 260, table)
+    return _report_chart("Calibration of rewards", note, chart, 260, table)
 
 
 def recovery_rates_chart(table: "pandas.DataFrame", by: str) -> ReportChart:
@@ -284,11 +360,11 @@ def recovery_rates_chart(table: "pandas.DataFrame", by: str) -> ReportChart:
     base = alt.Chart(table).transform_filter("datum.run == chosen")
     rule = base.mark_rule(strokeWidth=2).encode(x="lower:Q", x2="upper:Q", **channels)
     dots = base.mark_point(filled=True, size=60, opacity=1).encode(
-        x=alt.X("rate:Q", axis=percent_axis(alt, "right"), scale=alt.Scale(domain=[0, 1])),
+        x=alt.X("rate:Q", axis=_percent_axis(alt, "right"), scale=alt.Scale(domain=[0, 1])),
         tooltip=["part:N", "variation:N", alt.Tooltip("rate:Q", format=".1%")],
         **channels,
     )
-    layers = (rule + dots).add_params(chosen_run(alt, run_names(table)))
+    layers = (rule + dots).add_params(_chosen_run(alt, table))
     note = "Without given reasoning (NR), with correct (CR) and with incorrect (IR) reasoning."
     height = max(140, 16 * len(names) * len(parts))
-    return report_chart(f"Recovery: {by.lower()}", note, layers, height, table)
+    return _report_chart(f"Recovery: {by.lower()}", note, layers, height, table)

@@ -97,6 +97,8 @@ class SampleRecord:
     """The first characters of the input."""
     label: int | None
     n_steps: int | None
+    dependants: int | None
+    """Steps that depend on the error, for generated solutions."""
     facets: dict[str, str]
     scores: dict[str, ScoreRecord]
     """By scorer; empty if the sample failed."""
@@ -202,13 +204,14 @@ def _sample(epochs: Sequence[Epoch], reducer: ScoreReducer | None) -> SampleReco
     steps = metadata.get("n_steps")
     if steps is None and isinstance(metadata.get("steps"), list):
         steps = len(metadata["steps"])
-    label = metadata.get("label")
+    label, dependants = metadata.get("label"), metadata.get("dependants")
     return SampleRecord(
         id=str(first.id),
         target=first.target if isinstance(first.target, str) else ", ".join(first.target),
         text=first.input[:200] if isinstance(first.input, str) else "",
         label=label if isinstance(label, int) else None,
         n_steps=steps if isinstance(steps, int) else None,
+        dependants=dependants if isinstance(dependants, int) else None,
         facets={
             name: str(metadata[name])
             for name in FACETS

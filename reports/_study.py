@@ -4,18 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import Any
-
-from inspect_ai.log import EvalLog, EvalSampleSummary, read_eval_log_sample_summaries
-from inspect_ai.scorer import Score
 
 from misstep.generator import ERROR_TYPES
-from misstep.reports._samples import Finding, finding_of
+from misstep.reports._runs import Run
+from misstep.reports._samples import Finding, SampleRecord, ScoreRecord
 from misstep.samples import third_of
 from misstep.scorers import Estimate, share
-from misstep.verdicts import NO_ERROR
 
-SCORER = "first_error"
 MANY = 6
 """Errors with this many dependants or more are one group."""
 
@@ -30,52 +25,19 @@ class JudgedSample:
     """A sample and the verdict of a critic."""
 
     critic: str
-    id: str
-    epoch: int
-    label: int
-    verdict: int | None
-    finding: Finding
-    unread: str | None
-    """The reason if no verdict could be read."""
-    metadata: dict[str, Any]
-    """The short values of the sample's metadata."""
+    sample: SampleRecord
+    score: ScoreRecord
 
     @property
-    def has_error(self) -> bool:
-        """Whether the solution has an error."""
-        return self.label != NO_ERROR
+    def finding(self) -> Finding:
+        """How the verdict compares with the label."""
+        return self.sample.finding(self.score)
 
 
-def judged_samples(log: EvalLog, critic: str) -> list[JudgedSample]:
-    """Every scored sample of a first-error log, sorted by id.
-
-    Args:
-        log: The log, or its header. Samples are read from its file.
-        critic: The name of the critic.
-    """
-    summaries = read_eval_log_sample_summaries(log.location)
-    judged = [
-        _judged_sample(summary, summary.scores[SCORER], critic)
-        for summary in summaries
-        if summary.scores and SCORER in summary.scores
-    ]
-    return sorted(judged, key=lambda sample: (sample.id, sample.epoch))
-
-
-def _judged_sample(summary: EvalSampleSummary, score: Score, critic: str) -> JudgedSample:
-    label = int(summary.metadata["label"])
-    metadata = score.metadata or {}
-    verdict = None if score.answer is None else int(score.answer)
-    return JudgedSample(
-        critic=critic,
-        id=str(summary.id),
-        epoch=summary.epoch,
-        label=label,
-        verdict=verdict,
-        finding=finding_of(verdict, label, bool(metadata.get("out_of_range"))),
-        unread=metadata.get("unread"),
-        metadata=summary.metadata,
-    )
+def judged_samples(run: Run, critic: str) -> list[JudgedSample]:
+    """The scored samples of a first-error run, sorted by id."""
+    pairs = sorted(run.scored_pairs(), key=lambda pair: pair[0].id)
+    return [JudgedSample(critic, sample, score) for sample, score in pairs]
 
 
 @dataclass(frozen=True)
@@ -84,36 +46,41 @@ class Dimension:
 
     name: str
     title: str
-    group: Callable[[JudgedSample], Group]
+    group: Callable[[SampleRecord], Group]
     order: Callable[[Group], int | str]
     errors: bool = True
     """Whether it uses samples with an error; otherwise it uses samples without one."""
 
 
-def _dependants(sample: JudgedSample) -> Group:
-    count = int(sample.metadata["dependants"])
+def error_third(sample: SampleRecord) -> str | None:
+    """The third of the solution with the error."""
+    return third_of(sample.label or 0, sample.n_steps or 0) if sample.has_error else None
+
+
+def _dependants(sample: SampleRecord) -> Group:
+    count = sample.dependants or 0
     return f"{MANY} or more" if count >= MANY else str(count)
 
 
-def _length(sample: JudgedSample) -> int:
-    return int(sample.metadata["length"])
+def _length(sample: SampleRecord) -> int:
+    return sample.n_steps or 0
 
 
 THIRDS = ("early", "middle", "late")
 
 DIMENSIONS = (
-    Dimension("step", "Index of the wrong step", lambda sample: sample.label, int),
+    Dimension("step", "Index of the wrong step", lambda sample: sample.label or 0, int),
     Dimension(
         "third",
         "Third of the solution",
-        lambda sample: third_of(sample.label, _length(sample)),
+        lambda sample: error_third(sample) or "",
         lambda group: THIRDS.index(str(group)),
     ),
     Dimension("length", "Number of steps", _length, int),
     Dimension(
         "error_type",
         "Type of error",
-        lambda sample: str(sample.metadata["error_type"]),
+        lambda sample: sample.facets["error_type"],
         lambda group: ERROR_TYPES.index(str(group)),
     ),
     Dimension("dependants", "Steps that depend on the error", _dependants, str),
@@ -157,12 +124,12 @@ def critics_of(table: Sequence[JudgedSample]) -> list[str]:
 
 def group_counts(table: Sequence[JudgedSample], dimension: Dimension) -> list[GroupCount]:
     """The findings of every critic in every group of a dimension."""
-    samples = [sample for sample in table if sample.has_error == dimension.errors]
-    groups = sorted({dimension.group(sample) for sample in samples}, key=dimension.order)
+    judged = [one for one in table if one.sample.has_error == dimension.errors]
+    groups = sorted({dimension.group(one.sample) for one in judged}, key=dimension.order)
     counters: dict[tuple[str, Group], Counter[Finding]] = {}
-    for sample in samples:
-        key = (sample.critic, dimension.group(sample))
-        counters.setdefault(key, Counter())[sample.finding] += 1
+    for one in judged:
+        key = (one.critic, dimension.group(one.sample))
+        counters.setdefault(key, Counter())[one.finding] += 1
     counts: Finding = "exact" if dimension.errors else "false_alarm"
     return [
         GroupCount(critic, dimension.name, group, findings, counts)

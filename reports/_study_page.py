@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -10,20 +11,20 @@ from inspect_ai.log import EvalLog
 
 from misstep.generator import VERSION
 from misstep.reports._charts import FINDING_COLOURS, chart_bytes, chart_library
+from misstep.reports._runs import Run, read_run
 from misstep.reports._samples import ON_CORRECT, ON_ERRORS, Finding
 from misstep.reports._study import (
     DIMENSIONS,
-    SCORER,
     Dimension,
     GroupCount,
     JudgedSample,
     critics_of,
     dependence,
+    error_third,
     group_counts,
     judged_samples,
 )
 from misstep.reports._text import p_text, percent, with_interval
-from misstep.samples import third_of
 
 if TYPE_CHECKING:
     from misstep.reports._charts import Chart
@@ -131,6 +132,11 @@ class CriticRun:
     critic: str
     log: EvalLog
 
+    @cached_property
+    def run(self) -> Run:
+        """The run with its samples."""
+        return read_run(self.log.location)
+
 
 @dataclass(frozen=True)
 class Study:
@@ -149,7 +155,7 @@ def build_study(runs: Sequence[CriticRun], command: str) -> Study:
         runs: The runs.
         command: The command of the user, for the page.
     """
-    table = [sample for run in runs for sample in judged_samples(run.log, run.critic)]
+    table = [judged for run in runs for judged in judged_samples(run.run, run.critic)]
     counts = {dimension.name: group_counts(table, dimension) for dimension in DIMENSIONS}
     critics = critics_of(table)
     charts = {d.name: detection_chart(counts[d.name], d, critics) for d in DIMENSIONS}
@@ -158,7 +164,7 @@ def build_study(runs: Sequence[CriticRun], command: str) -> Study:
         page=_page(runs, table, counts, command),
         charts={_chart_path(name): chart_bytes(chart, "svg") for name, chart in charts.items()},
         metrics=[_metric_row(count) for of_dimension in counts.values() for count in of_dimension],
-        samples=[_sample_row(sample) for sample in table],
+        samples=[_sample_row(judged) for judged in table],
     )
 
 
@@ -196,7 +202,7 @@ def _result_lines(runs: Sequence[CriticRun]) -> Iterator[str]:
     yield "| critic | rows | error accuracy | correct accuracy | F1 | unparsed | truncated |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for run in runs:
-        metrics = _log_metrics(run.log)
+        metrics = run.run.metrics[run.run.scorer()]
         estimates = (
             with_interval(metrics[name], metrics[f"{name}_lower"], metrics[f"{name}_upper"])
             for name in ("error_accuracy", "correct_accuracy", "f1_score")
@@ -206,19 +212,10 @@ def _result_lines(runs: Sequence[CriticRun]) -> Iterator[str]:
         yield f"| {' | '.join((run.critic, rows, *estimates, *shares))} |"
 
 
-def _log_metrics(log: EvalLog) -> dict[str, float]:
-    return {
-        name: metric.value
-        for score in (log.results.scores if log.results else [])
-        if score.name == SCORER
-        for name, metric in score.metrics.items()
-    }
-
-
 def _verdicts_sentence(critic: str, table: Sequence[JudgedSample]) -> str:
-    own = [sample for sample in table if sample.critic == critic]
-    errors = Counter(sample.finding for sample in own if sample.has_error)
-    corrects = Counter(sample.finding for sample in own if not sample.has_error)
+    own = [one for one in table if one.critic == critic]
+    errors = Counter(one.finding for one in own if one.sample.has_error)
+    corrects = Counter(one.finding for one in own if not one.sample.has_error)
     return (
         f"**{critic}**, {errors.total()} rows with an error: {_shares(errors, ERROR_PHRASES)}. "
         f"{corrects.total()} rows without: {_shares(corrects, CORRECT_PHRASES)}. "
@@ -235,7 +232,8 @@ def _shares(counts: Counter[Finding], phrases: dict[Finding, str]) -> str:
 
 
 def _most_frequent_verdict(own: Sequence[JudgedSample]) -> str:
-    verdicts = Counter(sample.verdict for sample in own if sample.verdict is not None)
+    verdicts = Counter(one.score.predicted for one in own)
+    del verdicts[None]
     if not verdicts:
         return "None of its verdicts could be read."
     [(verdict, count)] = verdicts.most_common(1)
@@ -264,19 +262,21 @@ def _metric_row(count: GroupCount) -> DataRow:
     }
 
 
-def _sample_row(sample: JudgedSample) -> DataRow:
-    known = sample.metadata
+def _sample_row(judged: JudgedSample) -> DataRow:
+    sample, score = judged.sample, judged.score
     return {
-        "critic": sample.critic,
+        "critic": judged.critic,
         "id": sample.id,
-        "family": known["family"],
-        "length": known["length"],
+        "family": sample.facets["family"],
+        "length": sample.n_steps,
         "label": sample.label,
-        "third": third_of(sample.label, int(known["length"])) if sample.has_error else None,
-        **{name: known[name] for name in ("error_type", "outcome", "dependants")},
-        "verdict": sample.verdict,
-        "finding": sample.finding,
-        "unread": sample.unread,
+        "third": error_third(sample),
+        "error_type": sample.facets.get("error_type"),
+        "outcome": sample.facets.get("outcome"),
+        "dependants": sample.dependants,
+        "verdict": score.predicted,
+        "finding": judged.finding,
+        "unread": score.unread,
     }
 
 
@@ -320,7 +320,7 @@ def verdicts_chart(table: Sequence[JudgedSample], errors: bool) -> "Chart":
     alt = chart_library()
     findings = ON_ERRORS if errors else ON_CORRECT
     words = [CHART_WORDS[finding] for finding in findings]
-    counts = Counter((s.critic, s.finding) for s in table if s.has_error == errors)
+    counts = Counter((one.critic, one.finding) for one in table if one.sample.has_error == errors)
     critics = critics_of(table)
     values = [
         {"critic": critic, "said": words[order], "order": order, "rows": counts[critic, finding]}

@@ -14,7 +14,6 @@ from misstep.providers import (
     Response,
     read_scoring_messages,
     scored_output,
-    unscored_output,
 )
 from misstep.registry import ModelError, Prm
 from misstep.rewards._prm_format import find_scoring_prm, prm_input, read_reward
@@ -64,14 +63,9 @@ class LocalPrmAPI(Provider):
         started = time.monotonic()
         tokens, results = await anyio.to_thread.run_sync(self.loaded.step_logits, self.prm, text)
         call.set_response({"data": results}, time.monotonic() - started)
-        if len(results) != len(steps):
-            reason = (
-                f"{len(results)} rewards for {len(steps)} steps; check step_token "
-                f"({self.prm.step_token!r}): the tokenizer must know it as one token"
-            )
-            return unscored_output(self.model_name, reason, tokens), call
         rewards = [read_reward(self.prm, values, probabilities=False) for values in results]
-        return scored_output(self.model_name, rewards, tokens), call
+        check = f"step_token ({self.prm.step_token!r}): the tokenizer must know it as one token"
+        return scored_output(self.model_name, rewards, len(steps), check, tokens), call
 
     def max_connections(self) -> int:
         """Return 1: the device computes one pass at a time."""

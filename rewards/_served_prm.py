@@ -106,17 +106,15 @@ class ServedPrmAPI(Provider):
         results = _results(answer, self.prm)
         if positions is not None and results and len(results) > max(positions):
             results = [results[position] for position in positions]
-        if results is None or len(results) != steps:
-            count = "no list of results" if results is None else f"{len(results)} rewards"
-            return unscored_output(
-                self.model_name,
-                f"{count} for {steps} steps; check step_token ({self.prm.step_token!r}), returns "
-                f"({self.prm.returns!r}) and the server's pooler settings",
-                tokens,
-            )
-        probabilities = self.prm.values == "probabilities"
-        rewards = [read_reward(self.prm, values, probabilities) for values in results]
-        return scored_output(self.model_name, rewards, tokens)
+        rewards = None
+        if results is not None:
+            probabilities = self.prm.values == "probabilities"
+            rewards = [read_reward(self.prm, values, probabilities) for values in results]
+        check = (
+            f"step_token ({self.prm.step_token!r}), returns ({self.prm.returns!r}) and the "
+            "server's pooler settings"
+        )
+        return scored_output(self.model_name, rewards, steps, check, tokens)
 
     async def _tokens(self, problem: str, steps: list[str]) -> tuple[list[int], list[int]]:
         """Return the input as tokens, and the positions of the tokens that end the steps.

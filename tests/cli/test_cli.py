@@ -55,6 +55,8 @@ def test_check_warns_of_lost_backslashes(tmp_path):
     [
         (["data", "fetch", "procesbench"], "Did you mean 'processbench'"),
         (["data", "check", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
+        (["demo", "--log-dir", "/proc/nowhere"], "/proc/nowhere: No such file or directory."),
+        (["forge", "build", "--source", "offline", "--model", "no/m", "-o", "x"], "no/m: not a"),
     ],
 )
 def test_a_users_mistake_is_one_message_without_a_traceback(arguments, says):

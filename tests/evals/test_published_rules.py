@@ -1,7 +1,5 @@
 """Our numbers against the published rules, written again, on the same replies and real rows."""
 
-import re
-from collections import Counter
 from types import SimpleNamespace
 from zlib import crc32
 
@@ -19,6 +17,7 @@ from misstep.evals.processbench import processbench
 from misstep.loaders import first_error_sample
 from misstep.scorers import first_error, first_error_metrics
 from tests.solvers.test_prompts import published_prompt
+from tests.support.published_rules import published_prediction
 from tests.support.runs import metrics_of
 
 ODD = [r"\boxed{\text{1}}", "I cannot say.", r"\boxed{}", r"\boxed{0, 2}", r"\boxed{paragraph_1}"]
@@ -43,18 +42,6 @@ def replies_by_prompt(server):
         prompt: [text for _, texts in sorted(parts) for text in texts]
         for prompt, parts in said.items()
     }
-
-
-def published_prediction(texts):
-    """Last boxes as strings, those without one dropped, the most common, int()."""
-    boxes = [re.findall(r"\\boxed\{([^}]*)\}", text) for text in texts]
-    boxes = [found[-1].strip() for found in boxes if found]
-    if not boxes:
-        return None
-    try:
-        return int(Counter(boxes).most_common(1)[0][0])
-    except ValueError:
-        return None
 
 
 def published_metrics(matches):

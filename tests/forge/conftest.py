@@ -1,6 +1,6 @@
 import pytest
 
-from misstep.forge import Calls, Order, build_set, source_rows
+from misstep.forge import BuildSettings, CallSettings, build_set, source_rows
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import local_model
 
@@ -15,11 +15,11 @@ def forged(tmp_path):
         source="offline",
         review=None,
         faults=None,
-        watcher=lambda _: None,
+        on_each=lambda _: None,
         port=0,
         **settings,
     ):
-        order = Order(
+        build_settings = BuildSettings(
             **{"num_examples": 6, "max_attempts": 1, "reviewed": bool(review), **settings}
         )
 
@@ -33,13 +33,13 @@ def forged(tmp_path):
             ]
             built = build_set(
                 source,
-                source_rows(source, order),
-                order,
+                source_rows(source, build_settings),
+                build_settings,
                 models[0],
                 models[1] if review else None,
                 folder or tmp_path / "built",
-                Calls(max_connections=8, max_retries=0),
-                watcher,
+                CallSettings(max_connections=8, max_retries=0),
+                on_each,
             )
             return built, server
 

@@ -92,7 +92,7 @@ def test_every_bad_reply_is_rejected_by_name(forged, tmp_path):
         return spoiling(BAD[name])(request, choice) if name else injector(request, choice)
 
     results = []
-    built, server = forged(reply, num_examples=len(BAD) + 2, watcher=results.append)
+    built, server = forged(reply, num_examples=len(BAD) + 2, on_each=results.append)
     assert len(server.requests) == len(BAD) + 2
     assert set(names) <= set(built.rejects)
     assert len(built.examples) == 2
@@ -238,7 +238,7 @@ def test_the_offline_injector_knows_its_own_solutions_only(tmp_path):
     path.write_text(json.dumps(row), encoding="utf-8")
     done = run("--source", str(path), "--model", "offline/rules", "-o", str(tmp_path / "built"))
     assert done.exit_code == 1
-    assert "it goes with --source offline" in str(done.exception)
+    assert "it works with --source offline only" in str(done.exception)
 
 
 def test_pushing_without_a_hub_is_one_message(tmp_path):
@@ -246,7 +246,7 @@ def test_pushing_without_a_hub_is_one_message(tmp_path):
         push_to_hub(tmp_path, "me/set")
     for name in ("adversarial.jsonl", "adversarial.parquet", "README.md"):
         (tmp_path / name).write_text("", encoding="utf-8")
-    with pytest.raises(MisstepError, match="the hub did not take it"):
+    with pytest.raises(MisstepError, match="the upload failed"):
         push_to_hub(tmp_path, "no such name")
 
 

@@ -6,7 +6,14 @@ import pytest
 from click.testing import CliRunner
 
 from misstep.cli._main import cli
-from misstep.forge import AUTOMATIC, Example, audit, check_example, compared, late_start
+from misstep.forge import (
+    AUTOMATIC_CHECKS,
+    Example,
+    audit,
+    check_example,
+    compare_final_answer,
+    late_start,
+)
 from misstep.forge._arithmetic import false_equations
 from misstep.scorers import Comparison, ComparisonOutcome
 from tests.forge.good import GOOD, STEPS, WRONG, rewritten, spoilt
@@ -14,7 +21,7 @@ from tests.forge.good import GOOD, STEPS, WRONG, rewritten, spoilt
 
 def failures(content):
     example = Example.model_validate(content)
-    return {one.name for one in check_example(example, compared(example))}
+    return {one.name for one in check_example(example, compare_final_answer(example))}
 
 
 def test_a_good_example_passes():
@@ -225,4 +232,4 @@ def test_the_command_prints_a_table_and_its_status_tells(tmp_path):
     assert "already used by row 3" in done.output
     assert "1 of 4 examples pass every check." in done.output
     assert "\x1b[31m" not in done.output
-    assert all(name in done.output for name in AUTOMATIC)
+    assert all(name in done.output for name in AUTOMATIC_CHECKS)

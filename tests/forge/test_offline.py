@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from misstep.forge import check_example, compared, sample_examples
+from misstep.forge import check_example, compare_final_answer, sample_examples
 from misstep.registry import taxonomy
 
 EXAMPLES = sample_examples(seed=3, wrong=160, untouched=16)
@@ -99,7 +99,7 @@ def test_the_sample_covers_all_types_and_passes_every_check():
     assert types[None] == 16
     for one in sample:
         assert len(one.original_steps) >= 8
-        assert check_example(one, compared(one)) == []
+        assert check_example(one, compare_final_answer(one)) == []
         assert "no model" in one.generator
 
 

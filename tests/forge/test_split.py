@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from misstep.forge import Structure, cut_solution, split_steps
+from misstep.forge import Structure, split_solution, split_steps
 
 PIECES = st.sampled_from(
     [
@@ -69,7 +69,7 @@ def test_joined_steps_are_the_text(text):
     ],
 )
 def test_the_structure_that_is_there(text, structure, steps):
-    cut = cut_solution(text)
+    cut = split_solution(text)
     assert "".join(cut.steps) == text
     assert (cut.structure, len(cut.steps)) == (structure, steps)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from misstep.boxes import boxes, last_boxed
 from misstep.forge import split_steps
-from misstep.forge._reply import InjectionReply, UnreadableReplyError, read_reply
+from misstep.forge._messages import InjectionReply, UnreadableReplyError, read_reply
 from misstep.loaders import check_rows
 from misstep.loaders._files import parse_rows
 from misstep.registry import DataError, MisstepError, RegistryError, task_arguments

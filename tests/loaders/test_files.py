@@ -2,6 +2,9 @@ import csv
 import gzip
 import io
 import json
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -96,6 +99,19 @@ def test_a_broken_archive_gets_one_message(tmp_path, kept):
     path.write_bytes(gzip.compress(b'{"a": 1}\n' * 9)[:kept])
     with pytest.raises(DataError, match=r"x\.jsonl\.gz: cannot be read"):
         load_rows(str(path))
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+@pytest.mark.parametrize("chain", ["", "simplecache::"])
+def test_a_server_without_range_requests_is_enough(tmp_path, ending, chain):
+    rows = [{"id": "a", "problem": "p", "steps": ["s"], "label": 0}]
+    (tmp_path / f"x{ending}").write_bytes(in_format(rows, ending))
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        read = load_rows(f"{chain}http://127.0.0.1:{server.server_port}/x{ending}")
+        server.shutdown()
+    assert [row.id for row in read] == ["a"]
 
 
 def test_any_fsspec_address(own_rows, expected):

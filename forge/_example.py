@@ -1,4 +1,4 @@
-"""An example: a worked solution with an injected error, or one that was left untouched."""
+"""An example: a worked solution with an injected error, or an untouched one."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -10,13 +10,13 @@ from misstep.loaders import BadRow, RawRow, id_text, validate_rows
 from misstep.verdicts import NO_ERROR
 
 LATE_FRACTION = 0.25
-"""The part of a solution, from its end, in which errors are injected."""
+"""The default part of a solution, from its end, that gets the error."""
 
 
 class Example(BaseModel):
     """A row of first-error detection, with the record of its injection.
 
-    Files made elsewhere may name things otherwise, and count steps from 1 where they say so.
+    Files from elsewhere may use other names, and names with `1based` count steps from 1.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -25,32 +25,32 @@ class Example(BaseModel):
     problem: str
     steps: list[str] = Field(min_length=1)
     label: int
-    """The index of the step that is declared to be the first wrong one, or -1."""
+    """The index of the step that is declared as the first wrong one, or -1."""
     subset: str | None = Field(default=None, validation_alias=AliasChoices("subset", "source"))
     generator: str | None = Field(
         default=None, validation_alias=AliasChoices("generator", "injector")
     )
-    """Who injected the error."""
+    """The model that injected the error."""
     final_answer_correct: bool
     error_type: str | None = None
     original_steps: list[str] = Field(min_length=1)
     answer: str | None = None
     """The right answer."""
     final_answer: str | None = None
-    """The answer that the steps arrive at."""
+    """The answer that the steps lead to."""
     late_fraction: float = Field(default=LATE_FRACTION, gt=0, le=1)
     rationale: str = ""
     what_changed: str = ""
     why_incorrect: str = ""
     detection_difficulty: str = ""
     checks: list[str] = Field(default_factory=list)
-    """The names of the checks that it passed."""
+    """The names of the checks that the example passed."""
     flagged: int | None = Field(default=None, exclude=True)
-    """The step that the modified solution marks as wrong, where that is told apart."""
+    """The step that the file marks as wrong, if it differs from the declared one."""
 
     @model_validator(mode="before")
     @classmethod
-    def _in_our_words(cls, content: Any) -> Any:  # noqa: ANN401
+    def _rename_fields(cls, content: Any) -> Any:  # noqa: ANN401
         if not isinstance(content, dict):
             return content
         known = dict(content)
@@ -70,11 +70,11 @@ class Example(BaseModel):
 
     @property
     def untouched(self) -> bool:
-        """Whether it is a solution without an injected error."""
+        """Whether the solution has no injected error."""
         return self.label == NO_ERROR
 
     def row(self) -> dict[str, Any]:
-        """The row of a file."""
+        """Return the example as a row of a file."""
         return self.model_dump()
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from misstep.forge import LeftOut, Worked, analyse, examine
+from misstep.forge import SkipReason, WorkedSolution, analyse, examine_row
 from misstep.forge._latex import broken_latex, doubled_escapes
 from misstep.loaders import corpus_rows, read_rows
 from misstep.registry import DataError, MisstepError
@@ -26,20 +26,20 @@ def with_solution(solution):
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ([1], LeftOut.MALFORMED),
-        ({"problem": "p"}, LeftOut.MALFORMED),
-        (with_solution(STEPS), LeftOut.NO_ANSWER),
-        (with_solution(STEPS + "\\boxed{}"), LeftOut.NO_ANSWER),
-        (with_solution(STEPS + "\\boxed{3"), LeftOut.NO_ANSWER),
-        (with_solution(STEPS + "\\boxed{\\text{Proved.}}"), LeftOut.ANSWER_IN_WORDS),
-        (with_solution("It is \\(\\boxed{9}\\) for all of them"), LeftOut.ONE_BLOCK),
+        ([1], SkipReason.MALFORMED),
+        ({"problem": "p"}, SkipReason.MALFORMED),
+        (with_solution(STEPS), SkipReason.NO_ANSWER),
+        (with_solution(STEPS + "\\boxed{}"), SkipReason.NO_ANSWER),
+        (with_solution(STEPS + "\\boxed{3"), SkipReason.NO_ANSWER),
+        (with_solution(STEPS + "\\boxed{\\text{Proved.}}"), SkipReason.ANSWER_IN_WORDS),
+        (with_solution("It is \\(\\boxed{9}\\) for all of them"), SkipReason.ONE_BLOCK),
         (
             with_solution("One is 1.\n\nTwo.\n\nThree.\n\nIt is \\(\\boxed{9}\\)."),
-            LeftOut.TOO_FEW_STEPS,
+            SkipReason.TOO_FEW_STEPS,
         ),
         (
             with_solution(STEPS.replace("We see", "我们看到这个数是什么") + "\\boxed{9}"),
-            LeftOut.NOT_ENGLISH,
+            SkipReason.NOT_ENGLISH,
         ),
         (
             with_solution(
@@ -48,27 +48,30 @@ def with_solution(solution):
                 )
                 + "\\boxed{9}"
             ),
-            LeftOut.NOT_ENGLISH,
+            SkipReason.NOT_ENGLISH,
         ),
-        (with_solution(STEPS + "9. \\[ x \\(\\boxed{9}\\)"), LeftOut.BROKEN_LATEX),
-        (with_solution(STEPS + "9. \\frac{1}{2 \\(\\boxed{9}\\)"), LeftOut.BROKEN_LATEX),
+        (with_solution(STEPS + "9. \\[ x \\(\\boxed{9}\\)"), SkipReason.BROKEN_LATEX),
+        (with_solution(STEPS + "9. \\frac{1}{2 \\(\\boxed{9}\\)"), SkipReason.BROKEN_LATEX),
     ],
 )
 def test_every_reason_to_leave_a_row_out(row, reason):
-    assert examine(1, row).found is reason
+    assert examine_row(1, row).result is reason
 
 
 def test_a_good_row_is_stripped_steps_and_the_last_boxed_answer():
-    found = examine(7, GOOD).found
-    assert isinstance(found, Worked)
+    found = examine_row(7, GOOD).result
+    assert isinstance(found, WorkedSolution)
     assert (found.id, found.answer, len(found.steps)) == ("row-0000007", "9", 9)
     assert found.steps[0] == "1. We see that the 1th sum is of the form \\(x + 1\\)."
     assert found.solution == GOOD["solution"]
 
 
 def test_a_rows_own_answer_serves_where_no_box_does():
-    assert examine(1, {**with_solution(STEPS), "answer": "9"}).found.answer == "9"
-    assert examine(1, {**with_solution(STEPS), "answer": "See solution"}).found is LeftOut.NO_ANSWER
+    assert examine_row(1, {**with_solution(STEPS), "answer": "9"}).result.answer == "9"
+    assert (
+        examine_row(1, {**with_solution(STEPS), "answer": "See solution"}).result
+        is SkipReason.NO_ANSWER
+    )
 
 
 def test_broken_latex_knows_escapes_and_line_breaks():

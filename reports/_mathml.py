@@ -1,15 +1,15 @@
-"""Formulas as MathML, which browsers draw by themselves; whatever else a text holds is escaped."""
+"""LaTeX formulas as MathML, which browsers draw without a library. All other text is escaped."""
 
 import re
 from html import escape, unescape
 from xml.etree.ElementTree import Element
 
-from misstep.forge._latex import display_spans, inline_spans
+from misstep.forge import display_spans, inline_spans
 
-_LONGEST = 1500
-"""Characters of a formula that is drawn; a longer one is shown as it is written."""
+_MAX_CHARACTERS = 1500
+"""A longer formula is shown as LaTeX source."""
 
-# The library writes whatever a formula says into elements and attributes: only these are kept.
+# The library copies text of the formula into elements and attributes. Only these are kept.
 _TAGS = frozenset(
     re.findall(
         r"\w+",
@@ -30,23 +30,23 @@ _ALIGNED = re.compile(r"\\(begin|end)\s*\{(?:align|aligned|gather|gathered|split
 
 
 def formula_html(source: str) -> str:
-    """A formula with its delimiters as MathML, or as it is written where that cannot be had."""
+    """Return a formula with its delimiters as MathML, or its LaTeX source if that fails."""
     display = source.startswith(("\\[", "$$", "\\begin"))
     body = _DELIMITERS.sub("", _DELIMITERS.sub("", source)).strip()
-    # Not known to the library by these names; of a table of two columns they are the same.
+    # The library does not know these environments. A table of two columns looks the same.
     body = _ALIGNED.sub(lambda m: "\\begin{array}{rl}" if m[1] == "begin" else "\\end{array}", body)
-    if body and len(body) <= _LONGEST:
+    if body and len(body) <= _MAX_CHARACTERS:
         try:
             from latex2mathml.converter import convert_to_element
 
             element = convert_to_element(body, display="block" if display else "inline")
-            return _written(element, display)
-        except Exception:  # noqa: S110 (a text from a model can fail anywhere in its reader)
+            return _element_html(element, display)
+        except Exception:  # noqa: S110 (text from a model can fail anywhere in the library)
             pass
     return f"<code>{escape(source)}</code>"
 
 
-def _written(element: Element, display: bool = False) -> str:
+def _element_html(element: Element, display: bool = False) -> str:
     tag, extra = element.tag, ""
     if tag == "math":
         extra = f' display="{"block" if display else "inline"}"'
@@ -58,39 +58,39 @@ def _written(element: Element, display: bool = False) -> str:
         if name in _ATTRIBUTES and _VALUE.fullmatch(value):
             extra += f' {name}="{value}"'
     inner = escape(unescape(element.text or "")) + "".join(
-        _written(child) + escape(unescape(child.tail or "")) for child in element
+        _element_html(child) + escape(unescape(child.tail or "")) for child in element
     )
     return f"<{tag}{extra}>{inner}</{tag}>"
 
 
 def formulas_and_words(text: str) -> list[str]:
-    """A text in pieces: formulas whole, words, and what is between them; joined, the text."""
+    """Return the formulas, words and separators of a text. Joined, they are the text."""
     pieces: list[str] = []
     place = 0
-    for start, end in _formulas(text):
+    for start, end in _formula_spans(text):
         pieces += re.findall(r"\w+|\s+|[^\w\s]", text[place:start])
         pieces.append(text[start:end])
         place = end
     return pieces + re.findall(r"\w+|\s+|[^\w\s]", text[place:])
 
 
-def _formulas(text: str) -> list[tuple[int, int]]:
+def _formula_spans(text: str) -> list[tuple[int, int]]:
     spans = display_spans(text)
     inside = [(a, b) for a, b in inline_spans(text) if not any(x < b and a < y for x, y in spans)]
     return sorted([*spans, *inside])
 
 
 def is_formula(piece: str) -> bool:
-    """Whether a piece is a formula with its delimiters."""
+    """Return whether a piece is a formula with its delimiters."""
     opening = ("\\[", "\\(", "$", "\\begin")
     return len(piece) > 2 and piece.startswith(opening)
 
 
 def text_html(text: str) -> str:
-    """A text with its formulas drawn."""
+    """Return a text as HTML with its formulas as MathML."""
     return pieces_html(formulas_and_words(text))
 
 
 def pieces_html(pieces: list[str]) -> str:
-    """The pieces of a text with its formulas drawn."""
-    return "".join(formula_html(one) if is_formula(one) else escape(one) for one in pieces)
+    """Return the pieces of a text as HTML with its formulas as MathML."""
+    return "".join(formula_html(piece) if is_formula(piece) else escape(piece) for piece in pieces)

@@ -9,9 +9,10 @@ from click.testing import CliRunner
 from misstep.cli._main import cli
 from misstep.evals.adversarial_numinamath import adversarial_numinamath
 from misstep.forge import Example, sample_examples
-from misstep.forge._files import data_files, lines
-from misstep.forge._marked import Pair, marked
-from misstep.forge._mathml import formula_html, text_html
+from misstep.forge._files import data_files, json_lines
+from misstep.reports._forge_page import marked_changes
+from misstep.reports._forge_report import StepPair
+from misstep.reports._mathml import formula_html, text_html
 from tests.forge.good import GOOD
 from tests.support.runs import succeed
 
@@ -40,7 +41,7 @@ def folder(tmp_path_factory):
         {"id": str(i), "rejects": [{"stage": "reply", "reason": "<i>not_json", "detail": "x"}]}
         for i in range(3)
     ]
-    (folder / "rejects.jsonl").write_bytes(lines(rejects))
+    (folder / "rejects.jsonl").write_bytes(json_lines(rejects))
     # In a thread: a browser that is open in this one has an event loop running there.
     with ThreadPoolExecutor(1) as aside:
         log = aside.submit(judged, folder / "critics").result()
@@ -124,10 +125,10 @@ def test_the_markdown_tells_the_same(folder):
 
 
 def test_marks_are_word_by_word_and_escaped():
-    left, right = marked(Pair(0, "a <b> $x$", "a <c> $y$"))
+    left, right = marked_changes(StepPair(0, "a <b> $x$", "a <c> $y$"))
     assert left.startswith("a &lt;<del>b</del>&gt; <del><math")
     assert right.startswith("a &lt;<ins>c</ins>&gt; <ins><math")
-    assert marked(Pair(0, None, "new"))[0] == ""
+    assert marked_changes(StepPair(0, None, "new"))[0] == ""
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from misstep.forge._turns import take_turn
+from misstep.forge._inject import let_new_calls_start
 
 ANSWERS = 5
 
@@ -17,7 +17,7 @@ async def test_calls_go_out_between_the_work_on_answers_that_came_together():
     done = []
 
     async def work(number):
-        await take_turn()
+        await let_new_calls_start()
         done.append(number)
 
     async def call():
@@ -38,7 +38,7 @@ def test_each_run_has_turns_of_its_own():
     async def several():
         async with anyio.create_task_group() as group:
             for _ in range(ANSWERS):
-                group.start_soon(take_turn)
+                group.start_soon(let_new_calls_start)
 
     anyio.run(several)
     anyio.run(several)

@@ -1,0 +1,139 @@
+"""Messages to the injector and the reviewer, and their replies."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from inspect_ai.solver import TaskState
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from misstep.forge._checks import late_start
+from misstep.forge._example import Example
+from misstep.registry import fill, injection_prompts, taxonomy
+from misstep.solvers import tagged
+
+T = TypeVar("T", bound=BaseModel)
+
+_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.DOTALL)
+
+
+class InjectionReply(BaseModel):
+    """An injected error in the words of the injector."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    error_step: int
+    error_type: str
+    rationale: str
+    rewritten_steps: list[str] = Field(min_length=1)
+    final_answer: str = Field(min_length=1)
+    what_changed: str
+    why_incorrect: str
+    detection_difficulty: str
+
+
+class ReviewReply(BaseModel):
+    """The judgement of the reviewer."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    first_wrong_step: int
+    confirmed: bool
+    reason: str
+
+
+class UnreadableReplyError(Exception):
+    """A reply that is not the requested JSON object."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True)
+class Reject:
+    """Why an attempt failed."""
+
+    stage: str
+    reason: str
+    detail: str
+
+    @property
+    def name(self) -> str:
+        """The stage and the reason, as in counts."""
+        return f"{self.stage}: {self.reason}"
+
+
+def system_text(state: TaskState) -> str:
+    """Return the system message for the injector."""
+    kinds = taxonomy()
+    descriptions = [
+        f"- {name}: {kinds[name].description} Example: {kinds[name].example}"
+        for name in state.metadata["error_types"]
+    ]
+    return fill(injection_prompts().system, {"{taxonomy}": "\n".join(descriptions)})
+
+
+def request_text(state: TaskState, late_fraction: float) -> str:
+    """Return the request to inject an error into one solution."""
+    steps: list[str] = state.metadata["steps"]
+    first = late_start(len(steps), late_fraction)
+    return fill(
+        injection_prompts().request,
+        {
+            "{problem}": state.input_text,
+            "{count}": str(len(steps)),
+            "{steps}": tagged(steps, "step"),
+            "{answer}": state.metadata["answer"],
+            "{first}": str(first),
+            "{last}": str(len(steps) - 1),
+            "{types}": " or ".join(state.metadata["error_types"]),
+            "{remaining}": str(len(steps) - first),
+        },
+    )
+
+
+def complaint_text(rejects: Iterable[Reject]) -> str:
+    """Return the message that lists the failures of a reply."""
+    complaints = "\n".join(f"- {reject.stage}: {reject.detail}" for reject in rejects)
+    return fill(injection_prompts().complaint, {"{complaints}": complaints})
+
+
+def review_text(example: Example) -> str:
+    """Return the request to review one example."""
+    return fill(
+        injection_prompts().review_request,
+        {
+            "{problem}": example.problem,
+            "{original}": tagged(example.original_steps, "step"),
+            "{modified}": tagged(example.steps, "step"),
+            "{step}": str(example.label),
+            "{type}": str(example.error_type),
+        },
+    )
+
+
+def read_reply(text: str, kind: type[T]) -> T:
+    """Return the JSON object in a reply, alone or in a code block.
+
+    Raises:
+        UnreadableReplyError: The reply has no such object, or a field is missing or malformed.
+    """
+    fenced = _FENCED.search(text)
+    body = (fenced[1] if fenced else text).strip()
+    start, end = body.find("{"), body.rfind("}")
+    try:
+        content = json.loads(body[start : end + 1] if 0 <= start < end else body)
+    except (ValueError, RecursionError) as problem:  # ValueError also for a number that is too long
+        raise UnreadableReplyError("not_json", f"the reply is not JSON: {problem}") from None
+    try:
+        return kind.model_validate(content)
+    except ValidationError as problem:
+        errors = problem.errors(include_url=False)
+        missing = any(error["type"] == "missing" for error in errors)
+        detail = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'reply'}: {e['msg']}" for e in errors)
+        reason = "missing_field" if missing else "malformed_field"
+        raise UnreadableReplyError(reason, detail) from None
