@@ -175,23 +175,6 @@ def read_log(location: str, header_only: bool = False) -> EvalLog:
         return read_eval_log(location, header_only=header_only)
 
 
-def read_finished_log(location: str, scorer: str, kind: str) -> EvalLog:
-    """Read a finished log with its samples. It must have a scorer; `kind` names such logs."""
-    log = read_log(location)
-    if log.status != "success" or log.results is None:
-        raise MisstepError(
-            f"{location}: the run's status is {log.status!r}; only finished runs are exported. "
-            f"To finish it: inspect eval-retry {location}"
-        )
-    names = [score.name for score in log.results.scores]
-    if scorer not in names:
-        raise MisstepError(
-            f"{location}: not a log of {kind}. "
-            f"Its scores are {', '.join(names) or 'none'}; {scorer} is required."
-        )
-    return log
-
-
 @contextmanager
 def _log_errors(location: str) -> Iterator[None]:
     """Turn every error of reading a log into one that names the log."""
