@@ -76,8 +76,9 @@ def inspect_eval(task: str, folder: str | Path, *options: str) -> list[str | Pat
 
 
 def two_processes(task: str, folder: str | Path, *options: str) -> list[str | Path]:
-    """Return the command of an eval at full speed: two processes share the connections."""
-    settings = (*run_options(folder, CONNECTIONS // 2), *LEANER)
+    """Return the fastest command for an eval: two processes that share the connections."""
+    # Samples are per process, so each has twice as many as connections.
+    settings = (*run_options(folder), *LEANER, "--max-samples", str(CONNECTIONS))
     return [BIN / "misstep", "run", task, "--processes", "2", *LEAN_MODEL, *settings, *options]
 
 

@@ -1,9 +1,9 @@
-"""A sweep of three models and four evals on a Ray cluster of two nodes, one of them killed.
+"""A sweep of three models and four evals on a Ray cluster of two nodes; one node is killed.
 
 python -m benchmarks.cluster
 
-Everything is on this machine. It is made twice: by plain processes, and by a cluster whose second
-node dies in the middle. The figures must be the same, and no answered call is made again.
+Everything is on this machine. The sweep runs twice: in plain processes, and on a cluster whose
+second node dies in the middle. The metrics must be the same, and no answered call is repeated.
 """
 
 import os
@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from inspect_ai.log import EvalScore, read_eval_log
 
-from misstep.runs import Executor, Sweep, advance, local_processes, ray_cluster, runs_of
+from misstep.runs import Executor, Sweep, local_processes, ray_cluster, run_sweep, sweep_runs
 from tests.support.openai_server import OpenAIServer, short
 
 EVALS = [
@@ -26,28 +26,28 @@ EVALS = [
 ]
 MODELS = ("a", "b", "c")
 DIES_AT = 60
-"""How many requests the cluster has made when its second node dies."""
+"""The second node dies after this many requests."""
 
 
 def main() -> int:
-    """Make the sweep both ways, and tell whether they agree; 1 if they do not."""
+    """Run the sweep both ways and compare; return 1 if the metrics differ."""
     os.environ["LOCAL_API_KEY"] = "x"
     with OpenAIServer(short, latency=50) as server:
-        plain = _figures(server.url, lambda: local_processes(2))
+        plain = _metrics(server.url, lambda: local_processes(2))
         needed = len(server.requests)
         print(f"plain: {len(plain)} runs, {needed} requests", flush=True)
     with OpenAIServer(short, latency=50) as server:
         start = time.monotonic()
-        clustered = _figures(server.url, lambda: _dying_cluster(server))
+        clustered = _metrics(server.url, lambda: _dying_cluster(server))
         seconds = time.monotonic() - start
         again = len(server.requests) - needed
     print(f"cluster: {len(clustered)} runs in {seconds:.0f} s, {again} requests more", flush=True)
     same = clustered == plain
-    print("the same figures" if same else "other figures")
+    print("the same metrics" if same else "other metrics")
     return 0 if same else 1
 
 
-def _figures(url: str, executor: Callable[[], Executor]) -> dict[tuple[str, str], list[EvalScore]]:
+def _metrics(url: str, executor: Callable[[], Executor]) -> dict[tuple[str, str], list[EvalScore]]:
     with tempfile.TemporaryDirectory() as folder:
         sweep = Sweep.model_validate(
             {
@@ -61,14 +61,14 @@ def _figures(url: str, executor: Callable[[], Executor]) -> dict[tuple[str, str]
                 "pass_env": ["LOCAL_API_KEY"],
             }
         )
-        states = advance(runs_of(sweep), executor(), lambda state: None)
-        figures = {}
+        states = run_sweep(sweep_runs(sweep), executor(), lambda state: None)
+        metrics = {}
         for number, state in enumerate(states):
-            if state.joined is None:
+            if state.log is None:
                 raise RuntimeError(f"{state.run.name}: {state.problem}")
-            log = read_eval_log(state.joined)
-            figures[str(number), state.run.label] = log.results.scores if log.results else []
-        return figures
+            log = read_eval_log(state.log)
+            metrics[str(number), state.run.label] = log.results.scores if log.results else []
+        return metrics
 
 
 def _dying_cluster(server: OpenAIServer) -> Executor:

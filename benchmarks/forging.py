@@ -23,7 +23,7 @@ from misstep.forge import (
     source_rows,
 )
 from misstep.loaders import RawRow, mirror
-from misstep.runs import keep_what_is_loaded
+from misstep.runs import freeze_loaded_objects
 
 SOLUTIONS_A_SECOND = 4000
 MEGABYTES = 500
@@ -97,7 +97,7 @@ def _build_seconds(order: BuildSettings, calls: CallSettings, url: str, folder: 
 
     # The first run is not measured: it imports the client libraries.
     build(BuildSettings(num_examples=2), "first")
-    keep_what_is_loaded()
+    freeze_loaded_objects()
     return span(build(order, "measured"))
 
 

@@ -19,7 +19,7 @@ from misstep.registry import find_domain
 from misstep.solvers import critique_prompt
 
 VOTES = 8
-BESIDE_RAW, AT_TWO_SECONDS, BESIDE_ONE_VOTE = 2, 1.05, 1.6
+TO_RAW, TO_HARNESS, AT_TWO_SECONDS, TO_ONE_VOTE = 1.6, 0.9, 1.05, 1.6
 GIGABYTES = 1.5
 HARNESS_TASK = """
 task: prompts
@@ -43,9 +43,9 @@ def measure() -> Iterator[Measurement]:
             raw = program(raw_calls(prompts), url)
             one = program(_eval(rows, folder / "one"), url)
             eight = program(_eval(rows, folder / "eight", f"votes={VOTES}"), url)
-            yield _beside("at 200 ms beside raw asyncio", one, "raw", raw, BESIDE_RAW)
+            yield _beside("at 200 ms beside raw asyncio", one, "raw", raw, TO_RAW)
             yield _harness(folder, url, one)
-        yield _beside("8 votes beside 1", eight, "one vote", one, BESIDE_ONE_VOTE)
+        yield _beside("8 votes beside 1", eight, "one vote", one, TO_ONE_VOTE)
         logs = f"log {_log_size(folder / 'eight')}, of one vote {_log_size(folder / 'one')}"
         note = f"the largest process of {FULL * VOTES:,} generations; {logs}"
         yield Measurement("memory of 8 votes", eight.megabytes / 1000, "GB", GIGABYTES, note)
@@ -88,7 +88,7 @@ def _harness(folder: Path, url: str, ours: Usage) -> Measurement:
     name = "ProcessBench beside lm-evaluation-harness"
     command = os.environ.get("MISSTEP_LM_EVAL") or shutil.which("lm_eval")
     if command is None:
-        return Measurement(name, None, "times", 1, "its command lm_eval is not in the path")
+        return Measurement(name, None, "times", TO_HARNESS, "lm_eval is not in the path")
     tasks = folder / "tasks"
     tasks.mkdir()
     text = HARNESS_TASK.format(path=folder / "harness.jsonl")
@@ -102,7 +102,7 @@ def _harness(folder: Path, url: str, ours: Usage) -> Measurement:
         ],
         url,
     )
-    return _beside("beside lm-evaluation-harness", ours, "the harness", theirs, 1)
+    return _beside("beside lm-evaluation-harness", ours, "the harness", theirs, TO_HARNESS)
 
 
 def _log_size(folder: Path) -> str:

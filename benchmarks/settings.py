@@ -1,6 +1,5 @@
 """The CPU time that Inspect's settings save, relative to a run with its defaults."""
 
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from math import inf
@@ -23,17 +22,16 @@ SETTINGS: dict[str, Sequence[str]] = {
     "--log-buffer 100": ["--log-buffer", "100"],
     "the first three": LEAN,
 }
-WORKER = (sys.executable, "-m", "misstep.runs")
-"""Inspect's command with the garbage collector told what stays."""
 
 
 def measure() -> Iterator[Measurement]:
     """Yield the CPU time with each setting, start-up included."""
-    inspect = (str(BIN / "inspect"),)
+    inspect = (str(BIN / "inspect"), "eval", "--display", "none")
     commands = {name: (inspect, (*MODEL, *options)) for name, options in SETTINGS.items()}
-    commands["the first three, as a worker"] = (WORKER, (*MODEL, *LEAN))
-    commands["the same, by lean/…"] = (WORKER, (*LEAN_MODEL, *LEAN))
-    commands["all of these"] = (WORKER, (*LEAN_MODEL, *LEANER))
+    run = (str(BIN / "misstep"), "run", "--processes", "1")
+    commands["misstep run in one process"] = (run, MODEL)
+    commands["the same, with lean/…"] = (run, LEAN_MODEL)
+    commands["all of these"] = (run, (*LEAN_MODEL, *LEANER))
     least = dict.fromkeys(commands, inf)
     with server_process() as url, rows_file(SAMPLES) as rows:
         # Alternately, because the speed of a machine changes within minutes.
@@ -51,7 +49,6 @@ def _share(name: str, cpu: float, plain: float) -> Measurement:
 
 def _cpu(command: Sequence[str], options: Sequence[str], rows: Path, url: str) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        task = ("eval", "misstep/processbench", "-T", f"source={rows}")
+        task = ("misstep/processbench", "-T", f"source={rows}", "--log-dir", folder)
         connections = ("--max-connections", str(CONNECTIONS), "--max-samples", "128")
-        told = ("--log-dir", folder, "--display", "none")
-        return program([*command, *task, *connections, *told, *options], url).cpu
+        return program([*command, *task, *connections, *options], url).cpu

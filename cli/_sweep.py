@@ -10,14 +10,15 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from misstep.registry import printable
+from misstep.runs import start_fork_server
 
 if TYPE_CHECKING:
-    from misstep.runs import Progress, Run
+    from misstep.runs import RunProgress, SweepRun
 
 
 @click.group()
 def sweep() -> None:
-    """Run many models on many evals, as a FILE says; what is finished is never run again."""
+    """Run many models on many evals, as FILE says. Finished runs are never run again."""
 
 
 _FILE = click.argument("file", type=click.Path(dir_okay=False))
@@ -26,69 +27,77 @@ _FILE = click.argument("file", type=click.Path(dir_okay=False))
 @sweep.command()
 @_FILE
 def plan(file: str) -> None:
-    """Print the runs that FILE asks for: samples, calls, tokens and price. Nothing is run."""
-    from misstep.runs import read_sweep, runs_of
+    """Print the runs of FILE with their samples, calls, tokens and price. Nothing is run."""
+    from misstep.runs import read_sweep, sweep_runs
 
     columns = (Column(name, overflow="fold") for name in ("run", "model"))
     numbers = (Column(name, justify="right") for name in ("samples", "calls", "tokens", "price"))
     table = Table(*columns, *numbers)
-    runs = runs_of(read_sweep(file))
+    runs = sweep_runs(read_sweep(file))
     for run in runs:
         cells = (run.name, run.label, *_expected(run))
         table.add_row(*(escape(printable(cell)) for cell in cells))
     console = Console()
     console.print(table)
     console.print(
-        f"{len(runs)} runs. Calls and tokens are estimates, as `misstep estimate` explains them; "
-        "– is not known.",
+        f"{len(runs)} runs. Calls and tokens are estimates (see `misstep estimate`); – is unknown.",
         highlight=False,
     )
 
 
-def _expected(run: "Run") -> tuple[str, str, str, str]:
-    """The samples, calls, tokens and price of a run; a file's task is only counted."""
+def _expected(run: "SweepRun") -> tuple[str, str, str, str]:
+    """Return the samples, calls, tokens and price of a run; only samples for a task in a file."""
     from misstep.reports import dollars, estimate_eval
 
     unknown = "–"
     if not run.eval.eval.startswith("misstep/"):
-        start, stop = run.command.samples()
+        start, stop = run.command.sample_range(len(run.command.load_dataset()))
         return f"{stop - start:,}", unknown, unknown, unknown
-    told = estimate_eval(
+    estimate = estimate_eval(
         run.eval.eval, run.args, run.model.model, run.eval.limit, list(run.model.roles)
     )
-    calls = unknown if told.calls is None else f"{told.calls:,}"
-    price = unknown if told.price is None else dollars(told.price)
-    return f"{told.samples:,}", calls, f"{told.tokens:,}", price
+    calls = unknown if estimate.calls is None else f"{estimate.calls:,}"
+    price = unknown if estimate.price is None else dollars(estimate.price)
+    return f"{estimate.samples:,}", calls, f"{estimate.tokens:,}", price
 
 
 @sweep.command()
 @_FILE
 def status(file: str) -> None:
-    """Print how far each run of FILE has come."""
-    from misstep.runs import progress, read_sweep, runs_of
+    """Print how far each run of FILE is."""
+    from misstep.runs import read_sweep, sweep_runs
 
-    states = [progress(run) for run in runs_of(read_sweep(file))]
+    states = [run.progress() for run in sweep_runs(read_sweep(file))]
     Console().print(_table(states))
 
 
 @sweep.command()
 @_FILE
 @click.option(
-    "--processes", type=click.IntRange(1), default=2, show_default=True, help="How many at once."
+    "--processes",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="How many processes run at once.",
 )
-@click.option("--ray", "on_ray", is_flag=True, help="Run on a Ray cluster of this machine.")
-@click.option("--address", help="An existing Ray cluster's address, or `auto`.")
+@click.option("--ray", "on_ray", is_flag=True, help="Start Ray on this machine and run there.")
+@click.option("--address", help="The address of an existing Ray cluster, or `auto`.")
 def run(file: str, processes: int, on_ray: bool, address: str | None) -> None:
-    """Run what is missing or failed of FILE's runs."""
-    from misstep.runs import advance, local_processes, ray_cluster, read_sweep, runs_of
+    """Run what is missing or failed of FILE. Resumable: rerun the same command."""
+    start_fork_server()
+    from misstep.runs import local_processes, ray_cluster, read_sweep, run_sweep, sweep_runs
 
-    described = read_sweep(file)
+    sweep = read_sweep(file)
     if on_ray or address is not None:
-        execute = ray_cluster(address, described.pass_env)
+        execute = ray_cluster(address, sweep.pass_env)
     else:
         execute = local_processes(processes)
     console = Console()
-    states = advance(runs_of(described), execute, lambda state: _tell(console, state))
+    try:
+        states = run_sweep(sweep_runs(sweep), execute, lambda state: _report(console, state))
+    except KeyboardInterrupt:
+        click.echo(f"Interrupted. Resume: misstep sweep run {file}", err=True)
+        sys.exit(130)
     console.print(_table(states))
     failed = [state for state in states if not state.finished]
     for state in failed:
@@ -96,12 +105,12 @@ def run(file: str, processes: int, on_ray: bool, address: str | None) -> None:
     sys.exit(1 if failed else 0)
 
 
-def _tell(console: Console, state: "Progress") -> None:
-    told = f"{state.done} of {state.shards} shards" if not state.finished else "finished"
-    console.print(f"{printable(state.run.name)}: {told}", markup=False, highlight=False)
+def _report(console: Console, state: "RunProgress") -> None:
+    message = f"{state.done} of {state.shards} shards" if not state.finished else "finished"
+    console.print(f"{printable(state.run.name)}: {message}", markup=False, highlight=False)
 
 
-def _table(states: "Iterable[Progress]") -> Table:
+def _table(states: "Iterable[RunProgress]") -> Table:
     table = Table(Column("run", overflow="fold"), "shards done", "state")
     for state in states:
         word = "finished" if state.finished else "failed" if state.problem else "not finished"

@@ -13,7 +13,7 @@ from misstep.loaders._first_error import (
 from misstep.loaders._problems import problems_dataset
 from misstep.loaders._procedural import LazyDataset, RowStream, procedural_dataset, streamed
 from misstep.loaders._recorded import (
-    RecordedSolution,
+    RecordedSolutionRow,
     holds_solutions,
     recorded_datasets,
     recorded_solutions,
@@ -29,7 +29,7 @@ __all__ = [
     "FirstErrorRow",
     "LazyDataset",
     "RawRow",
-    "RecordedSolution",
+    "RecordedSolutionRow",
     "RowStream",
     "Summary",
     "check_file",

@@ -12,6 +12,7 @@ from misstep.loaders._files import file_format
 from misstep.loaders._rows import NonEmpty, all_good, answer_text, id_text, validate_rows
 from misstep.loaders._sources import source_files
 from misstep.registry import DataError, RowKind
+from misstep.samples import GroupMetadata
 
 SAMPLE = "sample"
 """The source of generated problems: no download, and no model has seen them in training."""
@@ -51,10 +52,6 @@ def problems_dataset(source: str | Sequence[str], accept: str | None = None) -> 
         source: One or several registered sets of problems, `sample`, or the user's own files with
             `problem` and `answer`. The name of the set is the sample's `subset`.
         accept: The sha256 of a file that is accepted instead of a registered one.
-
-    Raises:
-        DataError: Rows are missing, changed, malformed or of another kind.
-        UnknownNameError: An unknown set.
     """
     names = source.split(",") if isinstance(source, str) else list(source)
     samples: dict[str, Sample] = {}
@@ -88,7 +85,7 @@ def _read(source: str, accept: str | None) -> Iterator[Sample]:
                 id=problem.id,
                 input=problem.problem,
                 target=problem.answer,
-                metadata={**kept, "subset": problem.subset or name},
+                metadata={**kept, **GroupMetadata(subset=problem.subset or name).model_dump()},
             )
 
 

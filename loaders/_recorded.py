@@ -1,6 +1,7 @@
 """Runs made elsewhere: recorded critiques, step scores and predictions, and sampled solutions."""
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from misstep.loaders._rows import (
     whole_number,
 )
 from misstep.registry import DataError
+from misstep.samples import RecordedCritique, RecordedSolution, RecordedSolutionsMetadata
 
 _Score = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -53,8 +55,8 @@ class RecordedResult(BaseModel):
     @property
     def record(self) -> dict[str, Any]:
         """The recorded fields, which the `recorded` solver replays."""
-        kept = {"critiques", "stop_reasons", "scores", "prediction"}
-        return self.model_dump(include=kept, exclude_none=True)
+        kept = self.model_dump(include=set(RecordedCritique.model_fields), exclude_none=True)
+        return RecordedCritique.model_validate(kept).model_dump(exclude_unset=True)
 
 
 def recorded_datasets(
@@ -62,23 +64,21 @@ def recorded_datasets(
 ) -> dict[str | None, MemoryDataset]:
     """Return the rows that have a recorded result, with the record as metadata, by model.
 
-    Args:
-        files: JSON, JSONL, CSV or Parquet files. Rows with problem, steps and label, as in
-            ProcessBench's result files, are used as they are. Other rows are found by their id.
-        source: The source of the other rows.
-        subset: The subset of the other rows, if the records do not name it.
-
-    Raises:
-        DataError: A record is malformed, an id is unknown or recorded twice, there are more scores
-            than steps, or the files hold no results.
+    Rows with problem, steps and label, as in ProcessBench's result files, are used as they are.
+    Other rows are looked up in the source by their id, in the subset that the record names, else in
+    the given one.
     """
-    rows = _RowFinder(source, subset)
+    rows_by_id = cache(lambda name: {row.id: row for row in load_rows(source, name)})
     samples: dict[str | None, dict[str, Sample]] = {}
     for address in files:
         for number, content in read_rows(address):
             where = f"{address}: row {number}"
             result = validate_row(content, RecordedResult, where)
-            row = _included_row(content, address, where) or rows.find(result, where)
+            chosen = result.subset or subset
+            row = _included_row(content, address, where) or rows_by_id(chosen).get(result.id)
+            if row is None:
+                place = f"{source!r}" + (f", subset {chosen!r}" if chosen else "")
+                raise DataError(f"{where}: the id {result.id!r} is not among the rows of {place}.")
             of_model = samples.setdefault(result.model, {})
             if row.id in of_model:
                 raise DataError(f"{where}: the id {row.id!r} is recorded twice for this model.")
@@ -100,25 +100,6 @@ def _included_row(content: dict[str, Any], address: str, where: str) -> FirstErr
     return validate_row(
         {"subset": subset if subset != name else None} | fields, FirstErrorRow, where
     )
-
-
-class _RowFinder:
-    """The rows of a source by their id, loaded at their first use."""
-
-    def __init__(self, source: str, subset: str | None) -> None:
-        self._source = source
-        self._subset = subset
-        self._known: dict[str | None, dict[str, FirstErrorRow]] = {}
-
-    def find(self, result: RecordedResult, where: str) -> FirstErrorRow:
-        subset = result.subset or self._subset
-        if subset not in self._known:
-            rows = load_rows(self._source, subset)
-            self._known[subset] = {row.id: row for row in rows}
-        if result.id not in self._known[subset]:
-            place = f"{self._source!r}" + (f", subset {subset!r}" if subset else "")
-            raise DataError(f"{where}: the id {result.id!r} is not among the rows of {place}.")
-        return self._known[subset][result.id]
 
 
 def _result_sample(row: FirstErrorRow, result: RecordedResult, where: str) -> Sample:
@@ -145,7 +126,7 @@ def _scores_by_model(value: object) -> object:
     return {UNNAMED: value} if isinstance(value, list) else value
 
 
-class RecordedSolution(BaseModel):
+class RecordedSolutionRow(BaseModel):
     """One of several sampled solutions of a problem, with its step scores by reward model."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
@@ -170,18 +151,13 @@ class RecordedSolution(BaseModel):
     """As recorded. The answers are compared again anyway."""
 
 
-def recorded_solutions(files: Iterable[str]) -> dict[str, list[RecordedSolution]]:
-    """Return the solutions of each problem, in the order of the files.
-
-    Raises:
-        DataError: A row is malformed, has another number of scores than steps or a score outside
-            0 to 1, or contradicts another row of the same problem.
-    """
-    problems: dict[str, list[RecordedSolution]] = {}
+def recorded_solutions(files: Iterable[str]) -> dict[str, list[RecordedSolutionRow]]:
+    """Return the solutions of each problem, in the order of the files."""
+    problems: dict[str, list[RecordedSolutionRow]] = {}
     for address in files:
         for number, content in read_rows(address):
             where = f"{address}: row {number}"
-            solution = validate_row(content, RecordedSolution, where)
+            solution = validate_row(content, RecordedSolutionRow, where)
             others = problems.setdefault(solution.problem_id, [])
             _check_solution(solution, others, where)
             others.append(solution)
@@ -203,16 +179,17 @@ def solution_datasets(files: Iterable[str]) -> dict[str, MemoryDataset]:
     }
 
 
-def _solutions_sample(solutions: list[RecordedSolution], model: str) -> Sample:
+def _solutions_sample(solutions: list[RecordedSolutionRow], model: str) -> Sample:
     first = solutions[0]
     recorded = [
-        {"steps": one.steps, "answer": one.answer, "scores": one.scores[model]} for one in solutions
+        RecordedSolution(steps=one.steps, answer=one.answer, scores=one.scores[model])
+        for one in solutions
     ]
     return Sample(
         id=first.problem_id,
         input=first.problem,
         target=first.target,
-        metadata={"subset": None, "recorded": recorded},
+        metadata={"subset": None, **RecordedSolutionsMetadata(recorded=recorded).model_dump()},
     )
 
 
@@ -227,7 +204,9 @@ def holds_solutions(address: str) -> bool:
     )
 
 
-def _check_solution(solution: RecordedSolution, others: list[RecordedSolution], where: str) -> None:
+def _check_solution(
+    solution: RecordedSolutionRow, others: list[RecordedSolutionRow], where: str
+) -> None:
     for model, scores in solution.scores.items():
         if len(scores) != len(solution.steps):
             raise DataError(

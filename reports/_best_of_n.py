@@ -12,7 +12,7 @@ from math import comb
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from misstep.loaders import RecordedSolution
+from misstep.loaders import RecordedSolutionRow
 from misstep.registry import MisstepError
 from misstep.reports._charts import chart_library
 from misstep.reports._text import TextTable, one_line, percent
@@ -35,7 +35,7 @@ _COLUMNS = 7
 class JudgedProblem:
     """The recorded solutions of one problem, each known to be right or wrong."""
 
-    solutions: list[RecordedSolution]
+    solutions: list[RecordedSolutionRow]
     right: list[bool]
     group: list[int | None]
     """The answer of each solution: equal answers have the same number, no answer is None."""
@@ -56,12 +56,8 @@ class BestOfNAccuracy:
     accuracy: Estimate
 
 
-def judge_solutions(problems: Mapping[str, Sequence[RecordedSolution]]) -> list[JudgedProblem]:
-    """Judge which solutions are right, and which give the same answer.
-
-    Raises:
-        MisstepError: Problems have different numbers of solutions.
-    """
+def judge_solutions(problems: Mapping[str, Sequence[RecordedSolutionRow]]) -> list[JudgedProblem]:
+    """Judge which solutions are right, and which give the same answer."""
     counts = sorted({len(solutions) for solutions in problems.values()})
     if len(counts) > 1:
         raise MisstepError(
@@ -71,7 +67,7 @@ def judge_solutions(problems: Mapping[str, Sequence[RecordedSolution]]) -> list[
     return [_judged_problem(list(solutions)) for solutions in problems.values()]
 
 
-def _judged_problem(solutions: list[RecordedSolution]) -> JudgedProblem:
+def _judged_problem(solutions: list[RecordedSolutionRow]) -> JudgedProblem:
     answers: list[str] = []
     group: list[int | None] = []
     for solution in solutions:
@@ -108,17 +104,7 @@ def label_conflicts(judged: Sequence[JudgedProblem]) -> list[str]:
 def best_of_n(
     judged: Sequence[JudgedProblem], ns: Sequence[int], draws: Draws = "all"
 ) -> list[BestOfNAccuracy]:
-    """The accuracy of every reward model and aggregation, majority voting and oracle at every n.
-
-    Args:
-        judged: The problems.
-        ns: The numbers of solutions to choose from.
-        draws: `all` averages over all subsets of n solutions; `first` takes the first n in the
-            order of the file.
-
-    Raises:
-        MisstepError: There are fewer solutions than n.
-    """
+    """The accuracy of every reward model and aggregation, majority voting and oracle at every n."""
     most = len(judged[0].solutions)
     if too_many := [n for n in ns if not 1 <= n <= most]:
         raise MisstepError(f"n={too_many[0]}: there are {most} solutions of each problem.")
@@ -160,11 +146,6 @@ def expected_best(values: Sequence[float | None], right: Sequence[bool], n: int)
 
     Ties are broken at random. A solution without a value is never chosen. If no drawn solution has
     a value, there is no answer, and that counts as wrong.
-
-    Args:
-        values: One number per solution.
-        right: Whether each solution is right.
-        n: The number of solutions drawn.
     """
     draws = comb(len(values), n)
     ranked = sorted(
@@ -190,13 +171,8 @@ def expected_majority(sizes: Sequence[int], right: Sequence[bool], none: int, n:
     """The probability that the most frequent answer of n drawn solutions is right.
 
     On ties the answer that comes first wins. In a random order, each leader has the same chance.
-    Solutions without an answer have no vote.
-
-    Args:
-        sizes: How many solutions give each answer.
-        right: Whether each answer is right.
-        none: How many solutions give no answer.
-        n: The number of solutions drawn.
+    `sizes` has the number of solutions that give each answer. `none` solutions have no answer and
+    no vote.
     """
     total = 0.0
     for j in (j for j, ok in enumerate(right) if ok):

@@ -73,16 +73,9 @@ def _baselines(name: str) -> Iterator[str]:
 def run_reference(
     log_dir: str, limit: int, max_tokens: int, on_start: Callable[[ReferenceRun], None]
 ) -> list[Run]:
-    """Make all reference runs, and return them.
+    """Make all reference runs in a new folder of log_dir, and return them.
 
-    Args:
-        log_dir: Folder for the logs; they go into a new folder in it.
-        limit: Samples of each set for the embedded model; 0 skips it.
-        max_tokens: Tokens of one completion of the embedded model.
-        on_start: Called before each run.
-
-    Raises:
-        MisstepError: A run did not finish.
+    The embedded model gets `limit` samples of each set; 0 skips it.
     """
     folder = Path(log_dir) / datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
     for planned in planned_runs(embedded=limit > 0):
@@ -116,13 +109,7 @@ def _run(planned: ReferenceRun, folder: Path, limit: int, max_tokens: int) -> No
 
 
 def reference_page(runs: list[Run], command: str, limit: int) -> str:
-    """Return the reference results as Markdown.
-
-    Args:
-        runs: The reference runs.
-        command: The command that made them.
-        limit: Samples of each set for the embedded model.
-    """
+    """Return the reference results as Markdown."""
     parts = [
         "# Reference results\n",
         "Baselines that call no model, and the embedded SmolLM2-135M, on the sets that are\n"

@@ -27,15 +27,7 @@ def study_runs(
 ) -> Iterator[CriticRun]:
     """Yield the study's runs; runs that are already finished are read from their logs.
 
-    Args:
-        models: Models to study, besides the baselines and the embedded model.
-        critic: How the models are asked.
-        arguments: Arguments of Procedural.
-        embedded: Samples for the embedded model; 0 skips it.
-        log_dir: Folder of the logs.
-
-    Raises:
-        MisstepError: The arguments are invalid, or a run did not finish.
+    The arguments are those of Procedural. The embedded model gets `embedded` samples; 0 skips it.
     """
     if "critic" in arguments:
         raise MisstepError("-T critic: use --critic to choose the critic of the models.")

@@ -1,75 +1,59 @@
 """Evals in many processes, with many models, on a cluster.
 
-Names are imported when they are first used. So `Workers` starts the processes that load Inspect
-before Inspect is loaded here.
+The functions of `_workers` are imported at once: they start the fork server, which loads Inspect
+while it is loaded here. All other names are imported when they are first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from misstep.runs._garbage import collect_rarely, keep_what_is_loaded
-from misstep.runs._workers import Workers
+from misstep.runs._workers import (
+    collect_rarely,
+    freeze_loaded_objects,
+    run_inspect,
+    start_fork_server,
+)
 
 if TYPE_CHECKING:
-    from misstep.runs._archive import Archive
-    from misstep.runs._cluster import ray_cluster
     from misstep.runs._command import EvalCommand
-    from misstep.runs._executor import Executor, Job, local_processes
-    from misstep.runs._gathering import gathering
-    from misstep.runs._join import join_logs
-    from misstep.runs._progress import Progress, advance, progress
-    from misstep.runs._run_shard import run_shard
-    from misstep.runs._split import Shard, split
-    from misstep.runs._split_run import SplitRun
+    from misstep.runs._jobs import Executor, Job, local_processes, ray_cluster, run_job
+    from misstep.runs._join import ShardLog, join_logs
+    from misstep.runs._split_run import Shard, SplitRun, split
+    from misstep.runs._sweep import RunProgress, SweepRun, run_sweep, sweep_runs
     from misstep.runs._sweep_file import Sweep, SweepEval, SweepModel, read_sweep
-    from misstep.runs._sweep_runs import Run, runs_of
 
 __all__ = [
-    "Archive",
     "EvalCommand",
     "Executor",
     "Job",
-    "Progress",
-    "Run",
+    "RunProgress",
     "Shard",
+    "ShardLog",
     "SplitRun",
     "Sweep",
     "SweepEval",
     "SweepModel",
-    "Workers",
-    "advance",
+    "SweepRun",
     "collect_rarely",
-    "gathering",
+    "freeze_loaded_objects",
     "join_logs",
-    "keep_what_is_loaded",
     "local_processes",
-    "progress",
     "ray_cluster",
     "read_sweep",
-    "run_shard",
-    "runs_of",
+    "run_inspect",
+    "run_job",
+    "run_sweep",
     "split",
+    "start_fork_server",
+    "sweep_runs",
 ]
-
-_MODULES = {
-    "_archive": ("Archive",),
-    "_cluster": ("ray_cluster",),
-    "_command": ("EvalCommand",),
-    "_executor": ("Executor", "Job", "local_processes"),
-    "_gathering": ("gathering",),
-    "_join": ("join_logs",),
-    "_progress": ("Progress", "advance", "progress"),
-    "_run_shard": ("run_shard",),
-    "_split": ("Shard", "split"),
-    "_split_run": ("SplitRun",),
-    "_sweep_file": ("Sweep", "SweepEval", "SweepModel", "read_sweep"),
-    "_sweep_runs": ("Run", "runs_of"),
-}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
     """Import a public name when it is first used."""
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"misstep.runs.{module}"), name)
+    if name in __all__:
+        for module in ("_command", "_jobs", "_join", "_split_run", "_sweep", "_sweep_file"):
+            found = getattr(import_module(f"misstep.runs.{module}"), name, None)
+            if found is not None:
+                return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,28 +1,41 @@
-"""What is run: an eval and its options, as given to `inspect eval`."""
+"""What is run: an eval and its options, as `inspect eval` takes them."""
 
+import json
 import re
 from collections.abc import Sequence
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
 import yaml
+from inspect_ai.dataset import Dataset
 from pydantic import BaseModel, ConfigDict
 
 from misstep._inspect_private import load_tasks
 from misstep.registry import MisstepError, task_arguments
-from misstep.runs._split import Shard
 
-_PLACES = {
-    "--sample-id": "run it in one process",
+_REFUSED = {
+    "--sample-id": "run it with `inspect eval`",
     "--log-dir": "give it to this command",
     "--log-format": "parts are written and joined as .eval logs",
 }
-_LEAN = (
-    *("--no-log-realtime", "--no-score-display", "--ctl-server", "false"),
-    # Any other lays out a table of all figures at the end, which takes more than half a second.
-    *("--display", "log"),
-)
-"""Nobody watches a part while it runs: what serves watching only costs time."""
+_FAST = ("--no-log-realtime", "--no-score-display", "--ctl-server", "false", "--display", "log")
+"""Nobody watches a worker. These save a fifth of its time, and a table at its end."""
+_KEY = re.compile(r"""(api[_-]?key|authorization)[\\"']*\s*[=:]""", re.IGNORECASE)
+"""The name of an API key, as an argument or in a mapping, followed by its value."""
+_CONNECTIONS = "max_connections"
+# As in Inspect's own identity of a task in an eval set.
+NOT_IN_RESULTS = {
+    *("base_url", "max_retries", "timeout", "attempt_timeout", "stream_idle_timeout"),
+    *(_CONNECTIONS, "adaptive_connections", "batch", "cache", "cache_prompt"),
+    *("max_samples", "max_dataset_memory", "max_tasks", "max_subprocesses", "max_sandboxes"),
+    *("sandbox_cleanup", "sandbox_prebuilt", "notification", "score_display", "acp_server"),
+    *("log_samples", "log_realtime", "log_images", "log_model_api", "log_buffer", "log_shared"),
+    *("retry_on_error", "tags", "metadata"),
+}
+"""Settings that cannot change results."""
+_OPAQUE = {"args", "extra_body"}
+"""Settings whose content has names of its own."""
 
 
 class EvalCommand(BaseModel):
@@ -35,32 +48,68 @@ class EvalCommand(BaseModel):
     options: tuple[str, ...] = ()
     """Further options, as typed, without the task's arguments and the limit."""
     config: dict[str, Any] = {}
-    """A run configuration, as `inspect eval --run-config` reads them."""
+    """A run configuration, as `inspect eval --run-config` reads it."""
     limit: tuple[int, int] | None = None
-    """Which samples: from, counted from zero, and up to, not included."""
+    """The range of samples: the first, counted from zero, and the one after the last."""
 
     @classmethod
     def parse(
         cls, eval: str, task_args: Sequence[str], limit: str | None, options: Sequence[str]
     ) -> "EvalCommand":
-        """Read what was typed.
+        """Read the arguments of the command line.
 
         Raises:
-            MisstepError: Options that a split run cannot have.
+            MisstepError: An option does not go with a split run.
         """
-        _check(options)
-        return cls(
+        for option in options:
+            name = option.partition("=")[0]
+            if name in _REFUSED:
+                raise MisstepError(f"{name} does not go with a split run: {_REFUSED[name]}")
+        command = cls(
             eval=eval,
             task_args=task_arguments(task_args),
-            limit=None if limit is None else _limit(limit),
+            limit=None if limit is None else _parse_limit(limit),
             options=tuple(options),
         )
+        seed = command._option("--sample-shuffle")
+        if command.shuffles and not (seed.isdigit() and int(seed) > 1):
+            raise MisstepError(
+                "every part must shuffle alike: give --sample-shuffle a seed of 2 or more, such as "
+                "42 (Inspect reads 0 and 1 as no and yes)"
+            )
+        return command
 
-    def samples(self) -> tuple[int, int]:
-        """The range of samples that the eval has and the limit leaves.
+    @property
+    def shuffles(self) -> bool:
+        """Whether the user asks for shuffled samples."""
+        names = {option.partition("=")[0] for option in self.options}
+        return "--sample-shuffle" in names or "sample_shuffle" in self._settings("eval_config")
+
+    @property
+    def digest(self) -> str:
+        """A hash of everything that can change the results."""
+        content = self.model_dump(mode="json")
+        content["config"] = _result_settings(content["config"])
+        return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def check_no_key(self) -> None:
+        """Refuse a command that holds an API key, because commands are written to files.
 
         Raises:
-            MisstepError: There are none.
+            MisstepError: It holds one.
+        """
+        if _KEY.search(self.model_dump_json()):
+            raise MisstepError(
+                "the command of a run is written to a file so that it can be resumed, and an API "
+                "key must not be: set it in the environment, such as OPENAI_API_KEY, not as an "
+                "argument"
+            )
+
+    def load_dataset(self) -> Dataset:
+        """Return all samples of the eval, whatever the limit.
+
+        Raises:
+            MisstepError: The name stands for several tasks, or the samples are not known yet.
         """
         tasks = load_tasks(self.eval, dict(self.task_args))
         if len(tasks) != 1:
@@ -69,65 +118,110 @@ class EvalCommand(BaseModel):
             )
         if tasks[0].sample_source is not None:
             raise MisstepError(
-                f"the samples of '{self.eval}' come while it runs, so it cannot be split: "
-                "run it in one process, or ask for fewer"
+                f"the samples of '{self.eval}' are generated while it runs, so it cannot be "
+                "split: run it with `inspect eval`, or ask for fewer samples"
             )
-        size = len(tasks[0].dataset)
+        return tasks[0].dataset
+
+    def sample_range(self, size: int) -> tuple[int, int]:
+        """Return the range of samples that the limit leaves of this many.
+
+        Raises:
+            MisstepError: It leaves none.
+        """
         start, stop = self.limit or (0, size)
         start, stop = min(start, size), min(stop, size)
         if start >= stop:
             raise MisstepError(f"the limit {start + 1}-{stop} leaves none of {size:,} samples")
         return start, stop
 
-    def for_shard(self, shard: Shard, log_dir: str, config_file: str) -> list[str]:
-        """The arguments to Inspect's command that run one shard.
+    def shared_among(self, workers: int) -> "EvalCommand":
+        """Return the command for one of several workers: each has its share of connections."""
+        options = list(self.options)
+        for place, option in enumerate(options):
+            name, equals, value = option.partition("=")
+            if name == "--max-connections" and equals:
+                options[place] = f"{name}={_share(value, workers)}"
+            elif name == "--max-connections" and place + 1 < len(options):
+                options[place + 1] = _share(options[place + 1], workers)
+        config = _with_shares(self.config, workers)
+        return self.model_copy(update={"options": tuple(options), "config": config})
+
+    def eval_arguments(self, limit: str, log_dir: str, config_file: str) -> list[str]:
+        """Return the arguments of `inspect` that run a part of it.
 
         Args:
-            shard: Which samples.
+            limit: Which samples, as `--limit` takes them.
             log_dir: Where the log goes.
-            config_file: Where the worker has put the run configuration.
+            config_file: The file with the run configuration.
         """
-        given = [f"{name}={_written(value)}" for name, value in self.task_args.items()]
         return [
-            "eval",
-            self.eval,
-            *(part for text in given for part in ("-T", text)),
-            *_LEAN,
-            *self.options,
-            *(("--run-config", config_file) if self.config else ()),
-            *("--limit", shard.limit),
-            *("--log-dir", log_dir),
+            *("eval", *self._task(), *_FAST, *self.options, *self._configured(config_file)),
+            *("--limit", limit, "--log-dir", log_dir),
         ]
 
+    def retry_arguments(self, log: str, log_dir: str) -> list[str]:
+        """Return the arguments of `inspect` that resume a part from its log."""
+        connections = self._option("--max-connections") or self._settings("generate_config").get(
+            _CONNECTIONS
+        )
+        limited = ("--max-connections", str(connections)) if connections else ()
+        return ["eval-retry", log, *_FAST, *limited, "--log-dir", log_dir]
 
-def retry_arguments(log: str, log_dir: str) -> list[str]:
-    """The arguments that go on with an attempt that did not finish."""
-    return ["eval-retry", log, *_LEAN, "--log-dir", log_dir]
+    def _task(self) -> list[str]:
+        given = [f"{name}={_yaml_text(value)}" for name, value in self.task_args.items()]
+        return [self.eval, *(part for text in given for part in ("-T", text))]
+
+    def _configured(self, config_file: str) -> tuple[str, ...]:
+        return ("--run-config", config_file) if self.config else ()
+
+    def _settings(self, name: str) -> dict[str, Any]:
+        return dict(self.config.get(name, {}))
+
+    def _option(self, wanted: str) -> str:
+        """Return the value of an option, or an empty text."""
+        for option, following in pairwise([*self.options, ""]):
+            name, equals, value = option.partition("=")
+            if name == wanted:
+                return value if equals else following
+        return ""
 
 
-def _check(options: Sequence[str]) -> None:
-    for option in options:
-        name = option.partition("=")[0]
-        if name in _PLACES:
-            raise MisstepError(f"{name} does not go with a split run: {_PLACES[name]}")
-    for option, following in pairwise([*options, ""]):
-        name, equals, value = option.partition("=")
-        seed = value if equals else following
-        if name == "--sample-shuffle" and not seed.isdigit():
-            raise MisstepError(
-                "every part must shuffle alike: give --sample-shuffle a seed, such as 42"
-            )
+def _result_settings(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that can change results."""
+    kept = {
+        name: _result_settings(value) if isinstance(value, dict) and name not in _OPAQUE else value
+        for name, value in config.items()
+        if name not in NOT_IN_RESULTS
+    }
+    # No settings, and settings that say nothing, are the same.
+    return {name: value for name, value in kept.items() if value not in ({}, [], None)}
 
 
-def _written(value: object) -> str:
+def _with_shares(config: dict[str, Any], workers: int) -> dict[str, Any]:
+    def shared(name: str, value: object) -> object:
+        if isinstance(value, dict):
+            return _with_shares(value, workers)
+        return int(_share(value, workers)) if name == _CONNECTIONS else value
+
+    return {name: shared(name, value) for name, value in config.items()}
+
+
+def _share(connections: object, workers: int) -> str:
+    # Inspect tells the user about a value that is no number.
+    text = str(connections)
+    return str(max(1, int(text) // workers)) if text.isdigit() else text
+
+
+def _yaml_text(value: object) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=10**9).removesuffix("...\n").strip()
 
 
-def _limit(text: str) -> tuple[int, int]:
+def _parse_limit(text: str) -> tuple[int, int]:
     if not re.fullmatch(r"\d+(-\d+)?", text):
-        raise MisstepError(f"'{text}' is no limit; it is a number, or a range such as 1-50")
+        raise MisstepError(f"invalid limit '{text}'; give a number, or a range such as 1-50")
     first, dash, last = text.partition("-")
     start, stop = (int(first) - 1, int(last)) if dash else (0, int(first))
     if not 0 <= start < stop:
-        raise MisstepError(f"'{text}' holds no sample; samples are counted from 1")
+        raise MisstepError(f"the limit '{text}' holds no sample; samples are counted from 1")
     return start, stop

@@ -1,94 +1,187 @@
-"""Joining the logs of shards into one ordinary log, its metrics computed over all samples."""
+"""Join the logs of shards into one ordinary log, with metrics over all samples.
 
+An .eval log is a zip file of JSON members. Samples are copied one at a time, so that a log of any
+size can be joined. Inspect's own reading and writing would hold all samples in memory.
+"""
+
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from typing import Any
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
+import fsspec
+
+# This import also teaches zipfile to read zstd, the compression of Inspect's logs.
 from inspect_ai.log import (
+    EvalError,
     EvalLog,
     EvalSample,
     EvalShardEntry,
     EvalShards,
     EvalStats,
     recompute_metrics,
+    write_eval_log,
 )
 from inspect_ai.model import ModelUsage
+from inspect_ai.scorer import Score
+from pydantic import BaseModel
+from pydantic_core import from_json, to_json
 from shortuuid import uuid
 
 from misstep.registry import MisstepError
-from misstep.runs._archive import Archive
-from misstep.runs._split import Shard
+from misstep.runs._command import NOT_IN_RESULTS
+
+_SAMPLES = "samples/"
+_SUMMARIES = "summaries.json"
+_BLANK = EvalSample(id="", epoch=1, input="", target="")
+
+
+@dataclass(frozen=True)
+class ShardLog:
+    """The header of a shard's log."""
+
+    index: int
+    size: int
+    """How many samples the shard has."""
+    log: EvalLog
+
+    @property
+    def sample_ids(self) -> list[str | int]:
+        """The ids of the samples that were selected."""
+        return [*(self.log.eval.dataset.sample_ids or [])]
+
+
+class _ScoredSample(BaseModel):
+    """The part of a sample that metrics read."""
+
+    id: int | str
+    epoch: int
+    scores: dict[str, Score] | None = None
+    metadata: dict[str, Any] = {}
+    error: EvalError | None = None
 
 
 def join_logs(
-    archive: Archive,
-    parts: Sequence[tuple[Shard, EvalLog]],
+    shards: Sequence[ShardLog],
     location: str,
     limit: tuple[int, int] | None,
+    order: Sequence[int | str] | None = None,
 ) -> EvalLog:
-    """Join the logs of all shards of one run, and write the result.
+    """Join the logs of all shards of one run, write the result, and return its header.
 
     Args:
-        archive: Where samples may have been taken already.
-        parts: The shards in order, each with its log, of which only the header is looked at.
-        location: Where the joined log goes.
-        limit: The whole run's limit.
+        shards: The shards in order.
+        location: Where the joined log goes. Nothing is there until all of it is.
+        limit: The limit of the whole run.
+        order: All sample ids in the order of the unsplit run, if shards were drawn at random.
 
     Raises:
-        MisstepError: The logs are not parts of one run, or a sample is missing or double.
+        MisstepError: The logs are not parts of one run, or a sample is missing, double or damaged.
     """
-    logs = [log for _, log in parts]
-    _check_alike(logs)
-    _check_distinct(logs)
-    order = {sample: place for place, sample in enumerate(_ids(logs))}
+    _check_alike([shard.log for shard in shards])
+    ids = [one for shard in shards for one in shard.sample_ids]
+    double = [one for one, count in Counter(ids).items() if count > 1]
+    if double:
+        raise MisstepError(f"sample '{double[0]}' is in more than one shard")
+    places = {one: place for place, one in enumerate(order or ids)}
+    with tempfile.TemporaryDirectory(prefix="misstep-") as folder:
+        joined = Path(folder) / "joined.eval"
+        with ZipFile(joined, "w", ZIP_DEFLATED) as target:
+            samples = [sample for shard in shards for sample in _copied(shard, target)]
+            header = _header(shards, samples, limit, places, order is not None)
+            summaries = [one for shard in shards for one in _summaries(shard.log.location)]
+            summaries.sort(key=lambda one: (one["epoch"], places[one["id"]]))
+            # Inspect itself writes everything but the samples.
+            bare = Path(folder) / "bare.eval"
+            write_eval_log(header.model_copy(update={"samples": []}), str(bare))
+            with ZipFile(bare) as source:
+                for name in source.namelist():
+                    content = source.read(name)
+                    if name == _SUMMARIES:
+                        content = to_json(summaries, inf_nan_mode="constants")
+                    target.writestr(name, content)
+        _upload(joined, location)
+    return header.model_copy(update={"samples": None, "location": location})
 
-    def header(samples: list[EvalSample]) -> EvalLog:
-        counts = _check_complete(parts, samples)
-        spec = logs[0].eval.model_copy(deep=True)
-        spec.eval_id, spec.run_id, spec.task_id = uuid(), uuid(), uuid()
-        spec.dataset.sample_ids = list(order)
-        spec.config.limit = limit
-        entries = [_entry(*part, count) for part, count in zip(parts, counts, strict=True)]
-        spec.shards = EvalShards(selection="ids", ledger=entries)
-        joined = logs[0].model_copy(
-            update={
-                "eval": spec,
-                "samples": sorted(samples, key=lambda one: (one.epoch, order[one.id])),
-                "stats": _stats(logs),
-            }
+
+def _copied(shard: ShardLog, target: ZipFile) -> list[EvalSample]:
+    """Copy the samples of a shard, and return what metrics read of them.
+
+    Raises:
+        MisstepError: A sample is missing or damaged.
+    """
+    location = shard.log.location
+    samples = []
+    try:
+        with fsspec.open(location, "rb") as stream, ZipFile(stream) as source:
+            # Of several members with one name the last one counts, and reading gives that one.
+            for name in dict.fromkeys(source.namelist()):
+                if name.startswith(_SAMPLES):
+                    content = source.read(name)
+                    target.writestr(name, content)
+                    scored = _ScoredSample.model_validate_json(content)
+                    samples.append(_BLANK.model_copy(update=dict(scored)))
+    except (BadZipFile, ValueError) as error:
+        raise MisstepError(f"the log {location} is damaged: {error}") from None
+    expected = len(shard.sample_ids) * (shard.log.eval.config.epochs or 1)
+    if len(shard.sample_ids) != shard.size or len(samples) != expected:
+        raise MisstepError(
+            f"shard {shard.index} is incomplete: {location} holds {len(samples):,} of "
+            f"{expected:,} samples; {len(shard.sample_ids):,} of {shard.size:,} were selected"
         )
-        recompute_metrics(joined)
-        return joined
+    return samples
 
-    return archive.write(
-        [log.location for log in logs],
-        location,
-        header,
-        lambda one: (one["epoch"], order[one["id"]]),
+
+def _header(
+    shards: Sequence[ShardLog],
+    samples: Sequence[EvalSample],
+    limit: tuple[int, int] | None,
+    places: dict[int | str, int],
+    spread: bool,
+) -> EvalLog:
+    """Return the joined log with its metrics, and what metrics read of its samples."""
+    found = {one.id for one in samples}
+    if found != set(places):
+        raise MisstepError(
+            f"the shards hold {len(found):,} samples, not the {len(places):,} of the run. If the "
+            "data has changed since the run was planned, start a new run"
+        )
+    first = shards[0].log
+    spec = first.eval.model_copy(deep=True)
+    spec.eval_id, spec.run_id, spec.task_id = uuid(), uuid(), uuid()
+    spec.dataset.sample_ids = list(places)
+    spec.config.limit = limit
+    if spread:
+        spec.config.sample_shuffle, spec.dataset.shuffled = None, False
+    spec.shards = EvalShards(selection="ids", ledger=[_ledger_entry(shard) for shard in shards])
+    ordered = sorted(samples, key=lambda one: (one.epoch, places[one.id]))
+    joined = first.model_copy(
+        update={"eval": spec, "samples": ordered, "stats": _stats([one.log for one in shards])}
     )
-
-
-def _ids(logs: Iterable[EvalLog]) -> list[str | int]:
-    return [sample for log in logs for sample in log.eval.dataset.sample_ids or []]
+    recompute_metrics(joined)
+    return joined
 
 
 def _check_alike(logs: Sequence[EvalLog]) -> None:
-    def what(log: EvalLog) -> dict[str, object]:
+    def essentials(log: EvalLog) -> dict[str, object]:
         return {
             "task": log.eval.task,
             "version": log.eval.task_version,
             "arguments": log.eval.task_args,
             "model": log.eval.model,
-            "model settings": log.eval.model_generate_config,
-            "plan": log.plan,
+            "model settings": log.eval.model_generate_config.model_dump(exclude=NOT_IN_RESULTS),
+            "plan": log.plan.model_dump(exclude={"config": NOT_IN_RESULTS}),
             "epochs": log.eval.config.epochs,
             "packages": log.eval.packages,
         }
 
-    expected = what(logs[0])
+    expected = essentials(logs[0])
     for log in logs[1:]:
-        for name, value in what(log).items():
+        for name, value in essentials(log).items():
             if value != expected[name]:
                 raise MisstepError(
                     f"the logs are not parts of one run: the {name} of {log.location} is {value}, "
@@ -96,46 +189,16 @@ def _check_alike(logs: Sequence[EvalLog]) -> None:
                 )
 
 
-def _check_distinct(logs: Sequence[EvalLog]) -> None:
-    counts = Counter(_ids(logs))
-    double = [sample for sample, count in counts.items() if count > 1]
-    if double:
-        raise MisstepError(f"sample '{double[0]}' is in more than one shard")
-
-
-def _check_complete(
-    parts: Sequence[tuple[Shard, EvalLog]], samples: Sequence[EvalSample]
-) -> list[int]:
-    """How many samples each part holds.
-
-    Raises:
-        MisstepError: A part is not whole.
-    """
-    held = Counter(sample.id for sample in samples)
-    found = []
-    for shard, log in parts:
-        ids = log.eval.dataset.sample_ids or []
-        wanted = len(ids) * (log.eval.config.epochs or 1)
-        found.append(sum(held[sample] for sample in ids))
-        if len(ids) != len(shard) or found[-1] != wanted:
-            raise MisstepError(
-                f"shard {shard.index} (samples {shard.limit}) is not whole: {log.location} holds "
-                f"{found[-1]:,} of {wanted:,} samples, selected {len(ids):,} "
-                f"of {len(shard):,}"
-            )
-    return found
-
-
 def _stats(logs: Sequence[EvalLog]) -> EvalStats:
     return EvalStats(
         started_at=min(log.stats.started_at for log in logs),
         completed_at=max(log.stats.completed_at for log in logs),
-        model_usage=_summed([log.stats.model_usage for log in logs]),
-        role_usage=_summed([log.stats.role_usage for log in logs]),
+        model_usage=_sum_usage(log.stats.model_usage for log in logs),
+        role_usage=_sum_usage(log.stats.role_usage for log in logs),
     )
 
 
-def _summed(parts: Iterable[dict[str, ModelUsage]]) -> dict[str, ModelUsage]:
+def _sum_usage(parts: Iterable[dict[str, ModelUsage]]) -> dict[str, ModelUsage]:
     total: dict[str, ModelUsage] = {}
     for part in parts:
         for name, usage in part.items():
@@ -143,13 +206,13 @@ def _summed(parts: Iterable[dict[str, ModelUsage]]) -> dict[str, ModelUsage]:
     return total
 
 
-def _entry(shard: Shard, log: EvalLog, samples: int) -> EvalShardEntry:
-    ids = log.eval.dataset.sample_ids or []
+def _ledger_entry(shard: ShardLog) -> EvalShardEntry:
+    log, ids = shard.log, shard.sample_ids
     return EvalShardEntry(
         shard=str(shard.index),
         log=PurePath(log.location).name,
         status=log.status,
-        samples=samples,
+        samples=len(ids) * (log.eval.config.epochs or 1),
         selected=len(ids),
         selection_digest=sha256("\n".join(map(str, ids)).encode()).hexdigest(),
         started_at=log.stats.started_at,
@@ -158,3 +221,15 @@ def _entry(shard: Shard, log: EvalLog, samples: int) -> EvalShardEntry:
         role_usage=log.stats.role_usage,
         size=0,
     )
+
+
+def _summaries(log: str) -> list[dict[str, Any]]:
+    with fsspec.open(log, "rb") as stream, ZipFile(stream) as source:
+        return list(from_json(source.read(_SUMMARIES)))
+
+
+def _upload(file: Path, location: str) -> None:
+    system, path = fsspec.url_to_fs(location)
+    partial = f"{path}.part"
+    system.put_file(str(file), partial)
+    system.mv(partial, path)

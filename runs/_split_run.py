@@ -1,36 +1,61 @@
-"""A run split into shards: its folder, how far each shard has come, and what is left to do.
+"""A run that is split into shards: its folder, the state of each shard, and what is left to do.
 
-The folder is laid out as Inspect's viewer knows it: beside the joined log `<name>.eval`, a folder
-`<name>.shards` with a folder for each shard, which the viewer hides once the joined log is there.
+The folder has the layout that Inspect's viewer knows. Beside the joined log `<name>.eval` stands
+`<name>.shards` with a folder for each shard. The viewer hides it once the joined log is there.
 """
 
-import re
 from collections.abc import Sequence
-from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any
 
 import fsspec
-from inspect_ai.log import EvalLog, EvalLogInfo, list_eval_logs, read_eval_log
+from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 from pydantic import BaseModel, ConfigDict, ValidationError
 from shortuuid import uuid
 
 from misstep.registry import DataError, MisstepError
-from misstep.runs._archive import Archive
-from misstep.runs._command import EvalCommand, retry_arguments
-from misstep.runs._join import join_logs
-from misstep.runs._split import Shard, split
+from misstep.runs._command import EvalCommand
+from misstep.runs._join import ShardLog, join_logs
 
 _PLAN = "split.json"
-_KEY = re.compile(r"""(api[_-]?key|authorization)[\\"']*\s*[=:]""", re.IGNORECASE)
-"""The name of a key of a service, as an argument or in a mapping, with its value behind it."""
+_SEED = 42
+"""The seed of the shuffle that spreads samples over shards."""
 
 
-class State(StrEnum):
-    """How far a shard has come."""
+@dataclass(frozen=True)
+class Shard:
+    """A part of a run: the samples from `start` up to, not including, `stop`."""
 
-    NEW = "new"
+    index: int
+    start: int
+    stop: int
+
+    @property
+    def limit(self) -> str:
+        """The range as Inspect's `--limit` takes it: counted from one, both ends included."""
+        return f"{self.start + 1}-{self.stop}"
+
+    def __str__(self) -> str:
+        return f"shard {self.index} ({len(self):,} samples)"
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def split(start: int, stop: int, count: int) -> list[Shard]:
+    """Return shards whose sizes differ by at most one; none is empty."""
+    count = max(1, min(count, stop - start))
+    ends = [start + (stop - start) * part // count for part in range(count + 1)]
+    return [Shard(index, first, last) for index, (first, last) in enumerate(pairwise(ends))]
+
+
+class ShardState(StrEnum):
+    """How far a shard is."""
+
+    NEW = "not started"
     UNFINISHED = "unfinished"
     DONE = "done"
 
@@ -41,53 +66,58 @@ class _Plan(BaseModel):
     start: int
     stop: int
     count: int
+    spread: list[int | str] | None = None
+    """All sample ids in the order of the eval, if shards are drawn at random.
+
+    Every worker shuffles the samples with one seed and takes a range of them. A list of ids would
+    do as well, but Inspect matches ids as patterns, each against every sample.
+    """
 
 
 class SplitRun:
-    """One eval, split over shards."""
+    """One eval, split into shards."""
 
     def __init__(self, folder: str, plan: _Plan) -> None:
         self.folder = folder
         self.command = plan.command
         self.shards: Sequence[Shard] = split(plan.start, plan.stop, plan.count)
+        self._plan = plan
 
     @classmethod
     def create(
         cls, command: EvalCommand, count: int, log_dir: str, name: str | None = None
     ) -> "SplitRun":
-        """Plan a run and write the plan down, so that it can be resumed.
+        """Plan a run and write the plan to its folder, so that it can be resumed.
+
+        The shards are random samples of the data, so that easy and hard subsets are spread. They
+        are consecutive if the user limits or shuffles the samples, or if samples have no ids.
 
         Args:
             command: What to run.
-            count: Over how many shards.
+            count: The number of shards.
             log_dir: Where the joined log goes.
-            name: The joined log's name; one as Inspect gives them where it is not given.
+            name: The name of the joined log. By default it is one as Inspect makes them.
 
         Raises:
-            MisstepError: It cannot be written, or must not be: it holds a key.
+            MisstepError: The folder cannot be written, or the command holds an API key.
         """
-        if _KEY.search(command.model_dump_json()):
-            raise MisstepError(
-                "the command of a run is written down, so that it can go on, and a key must not "
-                "be: give it by the environment, such as OPENAI_API_KEY, not as an argument"
-            )
-        start, stop = command.samples()
+        command.check_no_key()
+        dataset = command.load_dataset()
+        start, stop = command.sample_range(len(dataset))
+        ids = [sample.id for sample in dataset if sample.id is not None]
         plan = _Plan(command=command, start=start, stop=stop, count=count)
-        folder = f"{log_dir.rstrip('/')}/{name or _log_name(command.eval)}.shards"
-        files: Any = fsspec
-        try:
-            with files.open(f"{folder}/{_PLAN}", "w", auto_mkdir=True, encoding="utf-8") as file:
-                file.write(plan.model_dump_json(indent=1))
-        except OSError as error:
-            raise MisstepError(f"cannot write to {folder}: {error}") from None
-        return cls(folder, plan)
+        if stop - start == len(dataset) == len(ids) and not (command.shuffles or dataset.shuffled):
+            plan.spread = ids
+        run = cls(f"{log_dir.rstrip('/')}/{name or _log_name(command.eval)}.shards", plan)
+        run._write()
+        return run
 
     @classmethod
     def open(cls, folder: str) -> "SplitRun":
-        """A run that was planned before.
+        """Return a run that was planned before.
 
         Raises:
-            DataError: The folder holds no readable plan.
+            DataError: The folder has no readable plan.
         """
         folder = folder.rstrip("/")
         files: Any = fsspec
@@ -96,23 +126,85 @@ class SplitRun:
                 return cls(folder, _Plan.model_validate_json(file.read()))
         except OSError:
             raise DataError(
-                f"'{folder}' is no split run: it holds no {_PLAN}; name a folder …​.shards"
+                f"'{folder}' is not a split run: it has no {_PLAN}; name a folder that ends "
+                "in .shards"
             ) from None
         except ValidationError as error:
             raise DataError(f"{folder}/{_PLAN} is not readable: {error}") from None
+
+    def replace_command(self, command: EvalCommand) -> None:
+        """Run what is left with other settings, such as more connections.
+
+        Raises:
+            MisstepError: The folder cannot be written, or the command holds an API key.
+        """
+        if command != self.command:
+            command.check_no_key()
+            self.command = self._plan.command = command
+            self._write()
 
     @property
     def location(self) -> str:
         """Where the joined log stands."""
         return f"{self.folder.removesuffix('.shards')}.eval"
 
-    def shard_dir(self, shard: Shard) -> str:
-        """The folder of a shard's logs."""
-        return f"{self.folder}/{shard.index}"
+    def state(self, shard: Shard) -> ShardState:
+        """Return how far a shard is."""
+        attempt = self._attempt(shard)
+        if attempt is None:
+            return ShardState.NEW
+        return ShardState.DONE if attempt.status == "success" else ShardState.UNFINISHED
 
-    def attempt(self, shard: Shard) -> EvalLog | None:
-        """The header of the log that counts for a shard: one that succeeded, else the newest."""
-        logs = list_eval_logs(self.shard_dir(shard), formats=["eval"], recursive=False)
+    def unfinished(self) -> list[Shard]:
+        """Return the shards that are not done."""
+        return [shard for shard in self.shards if self.state(shard) is not ShardState.DONE]
+
+    def next_arguments(
+        self, shard: Shard, command: EvalCommand, config_file: str
+    ) -> list[str] | None:
+        """Return the arguments of `inspect` that start or resume a shard; None if it is done.
+
+        Args:
+            shard: Which shard.
+            command: The command for one worker.
+            config_file: The file with the run configuration.
+        """
+        log_dir, attempt = self._shard_dir(shard), self._attempt(shard)
+        if attempt is None:
+            arguments = command.eval_arguments(shard.limit, log_dir, config_file)
+            shuffle = [] if self._plan.spread is None else ["--sample-shuffle", str(_SEED)]
+            return [*arguments, *shuffle]
+        if attempt.status == "success":
+            return None
+        return command.retry_arguments(attempt.location, log_dir)
+
+    def join(self) -> EvalLog:
+        """Write the joined log and return its header.
+
+        Raises:
+            MisstepError: A shard is missing or did not succeed; the message names it.
+        """
+        attempts = [(shard, self._attempt(shard)) for shard in self.shards]
+        missing = [
+            f"{shard}: " + ("not started" if attempt is None else attempt.status)
+            for shard, attempt in attempts
+            if attempt is None or attempt.status != "success"
+        ]
+        if missing:
+            raise MisstepError(
+                f"cannot join the logs, because shards are missing: {'; '.join(missing)}. "
+                f"Resume: misstep run --resume {self.folder}"
+            )
+        logs = [
+            ShardLog(shard.index, len(shard), attempt)
+            for shard, attempt in attempts
+            if attempt is not None
+        ]
+        return join_logs(logs, self.location, self.command.limit, self._plan.spread)
+
+    def _attempt(self, shard: Shard) -> EvalLog | None:
+        """Return the header of a shard's log that counts: a successful one, else the newest."""
+        logs = list_eval_logs(self._shard_dir(shard), formats=["eval"], recursive=False)
         headers = [
             read_eval_log(log, header_only=True)
             for log in sorted(logs, key=lambda log: (log.mtime or 0, log.name), reverse=True)
@@ -120,58 +212,17 @@ class SplitRun:
         succeeded = [header for header in headers if header.status == "success"]
         return next(iter(succeeded or headers), None)
 
-    def state(self, shard: Shard) -> State:
-        """How far a shard has come."""
-        attempt = self.attempt(shard)
-        if attempt is None:
-            return State.NEW
-        return State.DONE if attempt.status == "success" else State.UNFINISHED
+    def _shard_dir(self, shard: Shard) -> str:
+        return f"{self.folder}/{shard.index}"
 
-    def left(self) -> list[Shard]:
-        """The shards that are not done."""
-        return [shard for shard in self.shards if self.state(shard) is not State.DONE]
-
-    def next_command(self, shard: Shard, config_file: str) -> list[str] | None:
-        """The arguments to Inspect's command that bring a shard forward; None where it is done."""
-        log_dir, attempt = self.shard_dir(shard), self.attempt(shard)
-        if attempt is None:
-            return self.command.for_shard(shard, log_dir, config_file)
-        if attempt.status == "success":
-            return None
-        return retry_arguments(attempt.location, log_dir)
-
-    def logs(self) -> list[EvalLogInfo]:
-        """The newest log of every shard that has begun."""
-        found = (
-            list_eval_logs(self.shard_dir(shard), formats=["eval"], recursive=False)
-            for shard in self.shards
-        )
-        return [max(logs, key=lambda log: log.mtime or 0) for logs in found if logs]
-
-    def join(self, archive: Archive | None = None) -> EvalLog:
-        """Write the joined log.
-
-        Args:
-            archive: Where samples may have been taken already.
-
-        Raises:
-            MisstepError: A shard is missing or did not succeed; it is named.
-        """
-        attempts = [(shard, self.attempt(shard)) for shard in self.shards]
-        missing = [
-            f"shard {shard.index} (samples {shard.limit}): "
-            + ("not started" if attempt is None else attempt.status)
-            for shard, attempt in attempts
-            if attempt is None or attempt.status != "success"
-        ]
-        if missing:
-            raise MisstepError(
-                f"not joined, for parts are missing: {'; '.join(missing)}. "
-                f"Go on with: misstep run --resume {self.folder}"
-            )
-        parts = [(shard, attempt) for shard, attempt in attempts if attempt is not None]
-        with nullcontext(archive) if archive else Archive() as filled:
-            return join_logs(filled, parts, self.location, self.command.limit)
+    def _write(self) -> None:
+        files: Any = fsspec
+        try:
+            path = f"{self.folder}/{_PLAN}"
+            with files.open(path, "w", auto_mkdir=True, encoding="utf-8") as file:
+                file.write(self._plan.model_dump_json(indent=1))
+        except OSError as error:
+            raise MisstepError(f"cannot write to {self.folder}: {error}") from None
 
 
 def _log_name(eval: str) -> str:

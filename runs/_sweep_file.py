@@ -27,7 +27,7 @@ def _fields_of(settings: type[BaseModel]) -> BeforeValidator:
         known = settings.model_fields
         for name in value if isinstance(value, dict) else ():
             if name not in known:
-                raise ValueError(f"'{name}' is no setting.{did_you_mean(str(name), known)}")
+                raise ValueError(f"'{name}' is not a setting.{did_you_mean(str(name), known)}")
         settings.model_validate(value)
         return value
 
@@ -45,10 +45,10 @@ class SweepEval(_Strict):
     """As `inspect eval` takes it: misstep/processbench.sample, or a file."""
     args: dict[str, Any] = {}
     each: dict[str, list[Any]] = {}
-    """Arguments to try several values of: one run for each combination."""
+    """Several values for some arguments: one run for each combination."""
     limit: Annotated[int, Field(gt=0)] | None = None
     shards: Annotated[int, Field(gt=0)] = 1
-    """Over how many workers a run is split."""
+    """Into how many parts a run is split, each for one worker."""
 
 
 class SweepModel(_Strict):
@@ -56,7 +56,7 @@ class SweepModel(_Strict):
 
     model: str
     name: str | None = None
-    """What tells it from another entry for the same model."""
+    """A name of its own, if several entries have the same model."""
     base_url: str | None = None
     args: dict[str, Any] = {}
     config: GenerateSettings = {}
@@ -67,10 +67,10 @@ class SweepModel(_Strict):
 
 
 class Sweep(_Strict):
-    """All that a sweep file says."""
+    """The content of a sweep file."""
 
     log_dir: str
-    """Where the logs go: a folder, or any address that fsspec knows."""
+    """Where the logs go: a folder, or any address that fsspec reads."""
     evals: Annotated[list[Annotated[SweepEval, _named("eval")]], Field(min_length=1)]
     models: Annotated[list[Annotated[SweepModel, _named("model")]], Field(min_length=1)]
     seeds: list[int] = []
@@ -82,7 +82,9 @@ class Sweep(_Strict):
     """Names of environment variables that workers elsewhere get from here, such as API keys."""
 
     @model_validator(mode="after")
-    def _told_apart(self) -> Self:
+    def _check_together(self) -> Self:
+        if "limit" in self.eval_config:
+            raise ValueError("eval_config.limit: set `limit` for each eval")
         names = [model.name or model.model for model in self.models]
         double = next((name for name in names if names.count(name) > 1), None)
         if double is not None:
@@ -94,28 +96,28 @@ def read_sweep(path: str) -> Sweep:
     """Read a sweep file.
 
     Raises:
-        DataError: It cannot be read, or says something that is not allowed: what, and where.
+        DataError: It cannot be read, or something in it is not allowed; the message says where.
     """
     try:
         content = parse_yaml(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise DataError(f"cannot read the sweep file {path}: {error}") from None
     if not isinstance(content, dict):
-        raise DataError(f"{path} is no sweep: it must name evals, models and a log_dir")
+        raise DataError(f"{path} is not a sweep: it must have evals, models and a log_dir")
     try:
         return Sweep.model_validate(content)
     except ValidationError as error:
-        problems = "; ".join(_told(problem) for problem in error.errors())
+        problems = "; ".join(_message(problem) for problem in error.errors())
         raise DataError(f"{path}: {problems}") from None
 
 
 _FIELDS = {"evals": SweepEval.model_fields, "models": SweepModel.model_fields}
 
 
-def _told(problem: "ErrorDetails") -> str:
+def _message(problem: "ErrorDetails") -> str:
     place = [str(part) for part in problem["loc"]]
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "extra_forbidden":
         known = Sweep.model_fields if len(place) == 1 else _FIELDS[place[0]]
-        message = f"not known.{did_you_mean(place[-1], known)}"
+        message = f"unknown.{did_you_mean(place[-1], known)}"
     return f"{'.'.join(place)}: {message}" if place else message

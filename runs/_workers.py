@@ -1,105 +1,131 @@
-"""Workers, as their parent sees them."""
+"""Workers: processes that run Inspect.
 
-import json
+They come from the fork server of `multiprocessing`. It loads Inspect once, so that a worker starts
+at once. This module loads nothing large: the fork server can start before Inspect is loaded here.
+"""
+
+import atexit
+import gc
+import multiprocessing
 import os
-import socket
-import subprocess
+import signal
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from typing import IO, Self
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from multiprocessing import forkserver
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-_FORKS = sys.platform == "linux"
-"""Elsewhere a process that has loaded libraries cannot be forked safely, or not at all."""
-_TAIL = 2_000
-"""Bytes of a worker's output that are told."""
+_PRELOADED = "misstep.runs._preload"
+# Elsewhere it is not safe to fork a process that has loaded large libraries.
+_START_METHOD = "forkserver" if sys.platform == "linux" else "spawn"
+_OUTPUT_BYTES = 2_000
+"""How much of the end of a worker's output is returned."""
 
 
-class Workers:
-    """Processes that run Inspect's command, each once; they end early if this one does.
+def start_fork_server() -> None:
+    """Start the process that loads Inspect for all workers, if it does not run yet."""
+    if _START_METHOD == "forkserver":
+        _processes().set_forkserver_preload([_PRELOADED])
+        forkserver.ensure_running()
 
-    They are forked from a process that loads Inspect in the meantime, so that they start at once.
+
+def run_inspect(arguments: Sequence[str], env: Mapping[str, str] | None = None) -> tuple[int, str]:
+    """Run Inspect's command in a worker; see `run_in_worker`.
+
+    Args:
+        arguments: Arguments of the command.
+        env: Variables to add to the environment.
+
+    Returns:
+        The exit status, and the end of the output.
     """
-
-    def __init__(self) -> None:
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115 (as long as the process)
-        self._nursery: subprocess.Popen[bytes] | None = None
-        if _FORKS:
-            self._control, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
-            with theirs:
-                self._nursery = subprocess.Popen(
-                    [sys.executable, "-m", "misstep.runs"],
-                    stdin=theirs.fileno(),
-                    stdout=self._output,
-                    stderr=subprocess.STDOUT,
-                )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def run(self, arguments: Sequence[str], env: Mapping[str, str]) -> tuple[int, str]:
-        """Run Inspect's command; several threads may do so at once.
-
-        Args:
-            arguments: Of the command.
-            env: What to add to its environment.
-
-        Returns:
-            The status that it ended with, and the end of what it said.
-        """
-        with tempfile.TemporaryFile() as output:
-            if self._nursery is None:
-                return _run_alone(arguments, env, output), _end(output)
-            try:
-                return self._run_forked(arguments, env, output), _end(output)
-            except ConnectionError:
-                # It died, or could not load Inspect, and its output says why.
-                return self._nursery.wait(), _end(self._output)
-
-    def _run_forked(
-        self, arguments: Sequence[str], env: Mapping[str, str], output: IO[bytes]
-    ) -> int:
-        """Have a worker forked, and wait for it.
-
-        Raises:
-            ConnectionError: There is nobody to fork it.
-        """
-        ours, theirs = socket.socketpair()
-        with ours:
-            with theirs:
-                socket.send_fds(self._control, [b"."], [theirs.fileno(), output.fileno()])
-            told = json.dumps({"arguments": list(arguments), "env": dict(env)})
-            ours.sendall(told.encode() + b"\n")
-            # Held open until then: the worker ends when it closes.
-            status = ours.recv(16)
-            if not status:
-                raise ConnectionResetError
-            return int(status)
-
-    def close(self) -> None:
-        """Leave nothing behind; a run that goes on is asked to stop, and waited for."""
-        if self._nursery is not None:
-            self._control.close()
-            self._nursery.wait()
-        self._output.close()
+    return run_in_worker(_run_command, list(arguments), env=env)
 
 
-def _run_alone(arguments: Sequence[str], env: Mapping[str, str], output: IO[bytes]) -> int:
-    with subprocess.Popen(  # noqa: S603 (a module of ours)
-        [sys.executable, "-m", "misstep.runs", *arguments],
-        env={**os.environ, **env},
-        # Nothing is written; the worker ends when it closes.
-        stdin=subprocess.PIPE,
-        stdout=output,
-        stderr=subprocess.STDOUT,
-    ) as process:
-        return process.wait()
+def run_in_worker(
+    function: Callable[..., None], *arguments: object, env: Mapping[str, str] | None = None
+) -> tuple[int, str]:
+    """Call a function in a process of its own; several threads may do so at once.
+
+    The process gets an interrupt when this one ends, for whatever reason. A run of Inspect stops
+    then and saves its log.
+
+    Args:
+        function: A function of a module.
+        arguments: Its arguments.
+        env: Variables to add to the environment.
+
+    Returns:
+        The exit status, and the end of the output.
+    """
+    start_fork_server()
+    with tempfile.TemporaryDirectory(prefix="misstep-") as folder:
+        output = Path(folder) / "output"
+        output.touch()
+        environment = {**os.environ, **(env or {})}
+        process = _processes().Process(
+            target=_work, args=(function, arguments, environment, str(output))
+        )
+        process.start()
+        process.join()
+        end = output.read_bytes()[-_OUTPUT_BYTES:].decode(errors="replace").strip()
+        return process.exitcode or 0, end
 
 
-def _end(output: IO[bytes]) -> str:
-    output.seek(0, 2)
-    output.seek(max(0, output.tell() - _TAIL))
-    return output.read().decode(errors="replace").strip()
+def collect_rarely() -> None:
+    """Run the garbage collector rarely: loading modules makes many objects and no garbage."""
+    gc.set_threshold(50_000, 50, 50)
+
+
+def freeze_loaded_objects() -> None:
+    """Exempt everything that is loaded from garbage collection, which saves a seventh of a run."""
+    # No collection before: the little garbage there is costs less to keep than to find.
+    gc.freeze()
+    collect_rarely()
+
+
+def _processes() -> Any:  # noqa: ANN401 (the stubs know no context of a variable name)
+    return multiprocessing.get_context(_START_METHOD)
+
+
+def _run_command(arguments: list[str]) -> None:
+    sys.argv = ["inspect", *arguments]
+    _preload().inspect_command()
+
+
+def _work(
+    function: Callable[..., None], arguments: Sequence[object], env: Mapping[str, str], output: str
+) -> None:
+    """Call a function in this process, which is a worker."""
+    # The fork server has the environment and the signals of the time when it started.
+    os.environ.clear()
+    os.environ.update(env)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with open(output, "ab") as stream:
+        os.dup2(stream.fileno(), 1)
+        os.dup2(stream.fileno(), 2)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        # Tells why, if the fork server could not load it.
+        _preload()
+        function(*arguments)
+    finally:
+        # Servers that providers started are stopped here. Python before 3.14 does not do so in
+        # processes of `multiprocessing`.
+        atexit._run_exitfuncs()
+
+
+def _preload() -> ModuleType:
+    return import_module(_PRELOADED)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        # Inspect stops and saves its log.
+        os.kill(os.getpid(), signal.SIGINT)

@@ -30,7 +30,9 @@ class Flagged:
 
 
 class SectionError(BaseModel):
-    """A section that has an error, in a structured reply."""
+    """A section that has an error."""
+
+    # The model sees this docstring: it is part of the schema.
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 from inspect_ai import Task
 from pydantic import Field
@@ -187,10 +190,29 @@ def test_variants_are_registered_with_their_own_defaults():
     assert task.name == "misstep/processbench.sample"
 
 
-def test_the_entry_point_brings_in_nothing_heavy():
-    import subprocess
-    import sys
+NAMES = {
+    "solver": "continuation critique recorded sections_critique stepwise",
+    "scorer": "detections error_sections error_sections_published final_answer first_error "
+    "first_error_lenient recovery recovery_lenient",
+    "score_reducer": "vote",
+}
 
+
+def test_the_entry_point_alone_makes_every_name_known_to_inspect():
+    code = (
+        "import misstep.registry.entry_point\n"
+        "from inspect_ai.model import get_model\n"
+        "from inspect_ai.util import registry_create\n"
+        f"for kind, names in {NAMES!r}.items():\n"
+        "    for name in names.split():\n"
+        "        registry_create(kind, name if kind == 'score_reducer' else 'misstep/' + name)\n"
+        "get_model('imported/x')\n"
+        "get_model('offline/rules')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_entry_point_brings_in_nothing_heavy():
     code = (
         "import sys; import misstep.registry.entry_point; "
         "heavy = {'datasets', 'pyarrow', 'torch', 'huggingface_hub', 'xllamacpp', 'numpy'}; "

@@ -2,19 +2,19 @@ import pytest
 from inspect_ai._util.config import parse_cli_args
 
 from misstep.registry import MisstepError
-from misstep.runs import EvalCommand, Shard
+from misstep.runs import EvalCommand
 
 
 def test_a_shard_runs_the_same_eval_on_its_own_samples():
     command = EvalCommand.parse(
         "misstep/processbench", ["votes=8", "subset=math"], None, ["--model", "openai/gpt-4o-mini"]
     )
-    line = command.for_shard(Shard(1, 10, 20), "logs/x.shards/1", "config.yaml")
+    line = command.eval_arguments("11-20", "logs/x.shards/1", "config.yaml")
     assert line == [
         "eval",
         "misstep/processbench",
         *("-T", "votes=8", "-T", "subset=math"),
-        # Nobody watches a part.
+        # Nobody watches a worker.
         *("--no-log-realtime", "--no-score-display", "--ctl-server", "false"),
         *("--display", "log"),
         *("--model", "openai/gpt-4o-mini"),
@@ -24,7 +24,7 @@ def test_a_shard_runs_the_same_eval_on_its_own_samples():
 
 def test_a_run_configuration_is_passed_on():
     command = EvalCommand(eval="e", config={"model": "openai/gpt-4o-mini"})
-    line = command.for_shard(Shard(0, 0, 1), "logs", "a/config.yaml")
+    line = command.eval_arguments("1-1", "logs", "a/config.yaml")
     assert line[line.index("--run-config") + 1] == "a/config.yaml"
 
 
@@ -33,7 +33,7 @@ def test_task_arguments_keep_their_type():
     command = EvalCommand.parse("e", given, None, [])
     assert command.task_args == parse_cli_args(given)
     assert command.task_args["f_f"] == ["x", "y"]
-    line = command.for_shard(Shard(0, 0, 1), "logs", "config.yaml")
+    line = command.eval_arguments("1-1", "logs", "config.yaml")
     written = [line[place + 1] for place, text in enumerate(line) if text == "-T"]
     assert parse_cli_args(written) == command.task_args
 
@@ -43,7 +43,8 @@ def test_task_arguments_keep_their_type():
     [(None, (0, 200)), ("10", (0, 10)), ("5-9", (4, 9)), ("60-999", (59, 200))],
 )
 def test_the_limit_is_of_the_samples_that_there_are(limit, samples):
-    assert EvalCommand.parse("misstep/processbench.sample", [], limit, []).samples() == samples
+    command = EvalCommand.parse("misstep/processbench.sample", [], limit, [])
+    assert command.sample_range(len(command.load_dataset())) == samples
 
 
 @pytest.mark.parametrize(
@@ -58,15 +59,18 @@ def test_a_limit_that_holds_nothing_is_refused(limit, message):
 def test_a_limit_beyond_the_samples_is_refused():
     command = EvalCommand.parse("misstep/processbench.sample", [], "300-400", [])
     with pytest.raises(MisstepError, match="leaves none of 200 samples"):
-        command.samples()
+        command.sample_range(200)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--sample-id", "a"], "one process"),
+        (["--sample-id", "a"], "`inspect eval`"),
         (["--log-format=json"], ".eval logs"),
         (["--sample-shuffle", "--model", "x"], "a seed"),
+        # Inspect reads these as no and yes, so every part would shuffle its own way.
+        (["--sample-shuffle", "0"], "a seed of 2 or more"),
+        (["--sample-shuffle=1"], "a seed of 2 or more"),
     ],
 )
 def test_options_that_would_differ_between_parts_are_refused(options, message):
@@ -86,5 +90,78 @@ def test_an_argument_without_a_value_is_refused():
 
 def test_a_stream_of_samples_is_not_split():
     command = EvalCommand.parse("misstep/procedural", ["n=100000"], None, [])
-    with pytest.raises(MisstepError, match="come while it runs"):
-        command.samples()
+    with pytest.raises(MisstepError, match="generated while it runs"):
+        command.load_dataset()
+
+
+@pytest.mark.parametrize(
+    ("options", "workers", "shared"),
+    [
+        (("--max-connections", "64"), 2, ("--max-connections", "32")),
+        (("--max-connections=64", "--model", "m"), 3, ("--max-connections=21", "--model", "m")),
+        (("--max-connections", "3"), 8, ("--max-connections", "1")),
+        (("--max-samples", "64"), 2, ("--max-samples", "64")),
+        (("--max-connections", "many"), 2, ("--max-connections", "many")),
+    ],
+)
+def test_connections_are_shared_among_workers(options, workers, shared):
+    command = EvalCommand(eval="e", options=options).shared_among(workers)
+    assert command.options == shared
+
+
+def test_connections_of_a_configuration_are_shared_among_workers():
+    config = {
+        "model": {"model": "m", "config": {"max_connections": 7}},
+        "generate_config": {"max_connections": 32, "temperature": 0.5},
+    }
+    assert EvalCommand(eval="e", config=config).shared_among(4).config == {
+        "model": {"model": "m", "config": {"max_connections": 1}},
+        "generate_config": {"max_connections": 8, "temperature": 0.5},
+    }
+
+
+def test_a_resumed_part_has_its_share_of_connections_too():
+    command = EvalCommand(eval="e", options=("--max-connections", "64")).shared_among(2)
+    line = command.retry_arguments("a.eval", "logs")
+    assert line[line.index("--max-connections") + 1] == "32"
+    config = {"generate_config": {"max_connections": 10}}
+    line = EvalCommand(eval="e", config=config).shared_among(2).retry_arguments("a.eval", "logs")
+    assert line[line.index("--max-connections") + 1] == "5"
+
+
+def digest(**config):
+    return EvalCommand(eval="e", config=config).digest
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"tags": ["a"]},
+        {"metadata": {"a": 1}},
+        {"generate_config": {"max_connections": 9, "max_retries": 3, "timeout": 60}},
+        {"generate_config": {"adaptive_connections": False, "cache": True, "batch": True}},
+        {"eval_config": {"log_buffer": 1, "log_realtime": False, "max_samples": 3}},
+        {"eval_config": {"retry_on_error": 2, "score_display": False}},
+        {"model": {"base_url": "http://elsewhere/v1"}},
+        {"model": {"config": {"max_connections": 3}}},
+        {"model_roles": {"reward": {"base_url": "http://elsewhere/v1"}}},
+    ],
+)
+def test_what_cannot_change_results_does_not_change_the_digest(config):
+    assert digest(**config) == digest()
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"generate_config": {"temperature": 1}},
+        {"generate_config": {"extra_body": {"cache": True}}},
+        {"eval_config": {"epochs": 2}},
+        {"eval_config": {"fail_on_error": False}},
+        {"model": {"model": "b"}},
+        {"model": {"args": {"timeout": 3}}},
+        {"model_roles": {"reward": {"model": "b"}}},
+    ],
+)
+def test_what_can_change_results_changes_the_digest(config):
+    assert digest(**config) != digest()

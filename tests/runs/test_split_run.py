@@ -1,4 +1,4 @@
-"""Real worker processes against a real server: runs that end early, and go on."""
+"""Runs in shards: planned, killed, resumed; real workers against a real server."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 from misstep.registry import DataError, MisstepError
-from misstep.runs import EvalCommand, Job, SplitRun, Workers, local_processes, run_shard
+from misstep.runs import EvalCommand, Job, Shard, SplitRun, local_processes, run_job, split
 from tests.support.openai_server import OpenAIServer, short
 
 EVAL = "misstep/processbench.sample"
@@ -40,6 +40,62 @@ def planned(tmp_path, url, *options, count=2, limit="40"):
     return SplitRun.create(command, count, str(tmp_path))
 
 
+@pytest.mark.parametrize(("start", "stop", "count"), [(0, 64, 3), (5, 6, 4), (10, 17, 7)])
+def test_shards_cover_every_sample_once_and_in_order(start, stop, count):
+    shards = split(start, stop, count)
+    covered = [sample for shard in shards for sample in range(shard.start, shard.stop)]
+    assert covered == list(range(start, stop))
+    assert [shard.index for shard in shards] == list(range(len(shards)))
+
+
+def test_sizes_differ_by_at_most_one_and_none_is_empty():
+    sizes = [len(shard) for shard in split(0, 100, 7)]
+    assert max(sizes) - min(sizes) == 1
+    assert len(split(0, 3, 8)) == 3
+
+
+def test_a_limit_counts_from_one_as_inspect_does():
+    assert Shard(0, 0, 21).limit == "1-21"
+
+
+def shuffles(run):
+    arguments = run.next_arguments(run.shards[0], run.command, "config.yaml")
+    return "--sample-shuffle" in arguments
+
+
+@pytest.mark.parametrize(
+    ("limit", "options", "shuffled"),
+    [
+        (None, [], True),
+        ("200", [], True),
+        # The first 40 of all samples: a shuffle would select others.
+        ("40", [], False),
+    ],
+)
+def test_all_samples_are_drawn_at_random_and_a_range_of_them_in_order(
+    tmp_path, limit, options, shuffled
+):
+    run = SplitRun.create(EvalCommand.parse(EVAL, [], limit, options), 2, str(tmp_path))
+    assert shuffles(run) is shuffled
+    assert shuffles(SplitRun.open(run.folder)) is shuffled
+
+
+def test_a_shuffle_that_the_user_asks_for_is_kept(tmp_path):
+    command = EvalCommand.parse(EVAL, [], None, ["--sample-shuffle", "7"])
+    run = SplitRun.create(command, 2, str(tmp_path))
+    arguments = run.next_arguments(run.shards[0], command, "config.yaml")
+    assert arguments.count("--sample-shuffle") == 1
+    assert arguments[arguments.index("--sample-shuffle") + 1] == "7"
+
+
+def test_another_command_for_what_is_left_is_kept_in_the_plan(tmp_path):
+    command = EvalCommand.parse(EVAL, [], "4", ["--max-connections", "1"])
+    run = SplitRun.create(command, 2, str(tmp_path))
+    faster = EvalCommand.parse(EVAL, [], "4", ["--max-connections", "9"])
+    run.replace_command(faster)
+    assert SplitRun.open(run.folder).command == faster
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -66,7 +122,7 @@ def key(monkeypatch):
     monkeypatch.setenv("LOCAL_API_KEY", "x")
 
 
-def test_a_run_whose_parent_is_killed_goes_on_where_it_was(tmp_path, slow_server):
+def test_a_run_whose_parent_is_killed_is_resumed(tmp_path, slow_server):
     server = slow_server
     slowly = ("--max-connections", "1", "--log-buffer", "1")
     run = planned(tmp_path, server.url, *slowly, count=1, limit="30")
@@ -82,12 +138,11 @@ def test_a_run_whose_parent_is_killed_goes_on_where_it_was(tmp_path, slow_server
     asked = _settled(server)
     assert asked < 30, "the workers ended with their parent"
 
-    with Workers() as workers:
-        assert run_shard(run.folder, 0, workers) is None
+    assert run_job(Job(run.folder, 0)) is None
     log = read_eval_log(run.join().location)
     assert sorted(s.id for s in log.samples) == sorted(log.eval.dataset.sample_ids)
     assert len(log.samples) == 30
-    assert run.left() == []
+    assert run.unfinished() == []
     again = len(server.requests) - 30
     assert again <= 4, f"{again} answered calls were made again"
 
@@ -105,15 +160,17 @@ def test_a_shard_that_fails_is_named_and_the_others_are_kept(tmp_path, server):
     run = planned(tmp_path, server.url, "--no-such-option", count=2, limit="4")
     [(job, problem)] = local_processes(1)([Job(run.folder, 0)])
     assert job.shard == 0
-    assert "ended with the status 2" in problem
+    assert "ended with status 2" in problem
     assert "--no-such-option" in problem
-    with pytest.raises(MisstepError, match=r"not joined, .*shard 0 \(samples 1-2\)"):
+    with pytest.raises(
+        MisstepError, match=r"cannot join .*shard 0 \(2 samples\): not started; shard 1"
+    ):
         run.join()
     assert not Path(run.location).exists()
 
 
 def test_a_folder_without_a_plan_is_refused(tmp_path):
-    with pytest.raises(DataError, match="no split run"):
+    with pytest.raises(DataError, match="not a split run"):
         SplitRun.open(str(tmp_path))
 
 

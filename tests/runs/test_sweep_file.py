@@ -30,19 +30,23 @@ def test_a_name_alone_is_an_eval_or_a_model(sweep_file):
     ("text", "message"),
     [
         ("evals: [a]\nmodels: [b]\n", "log_dir: Field required"),
-        (GOOD + "seed: [1]\n", "seed: not known. Did you mean 'seeds'"),
+        (GOOD + "seed: [1]\n", "seed: unknown. Did you mean 'seeds'"),
         (GOOD.replace("models: [openai/gpt-4o-mini]", "models: []"), "models: List should have"),
         (
             GOOD.replace("[openai/gpt-4o-mini]", "[{model: a, gpu: 1}]"),
-            r"models\.0\.gpu: not known. Did you mean 'gpus'",
+            r"models\.0\.gpu: unknown. Did you mean 'gpus'",
         ),
-        (GOOD + "generate_config: {temprature: 1}\n", "'temprature' is no setting. Did you mean"),
+        (
+            GOOD + "generate_config: {temprature: 1}\n",
+            "'temprature' is not a setting. Did you",
+        ),
         (
             GOOD + "generate_config: {temperature: hot}\n",
             r"generate_config\.temperature: Input should be a valid number",
         ),
         (GOOD.replace("[openai/gpt-4o-mini]", "[a, a]"), "two models are called 'a'"),
-        ("- a\n", "is no sweep"),
+        (GOOD + "eval_config: {limit: 5}\n", "eval_config.limit: set `limit` for each eval"),
+        ("- a\n", "is not a sweep"),
         ("a: [\n", "cannot read the sweep file"),
     ],
 )

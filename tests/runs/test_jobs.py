@@ -1,4 +1,4 @@
-"""A real Ray cluster of two nodes on this machine, one of which is killed in the middle."""
+"""Jobs in processes and on a real Ray cluster of two nodes, one of which is killed."""
 
 import json
 import os
@@ -9,10 +9,18 @@ import time
 from pathlib import Path
 
 import pytest
-from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.log import read_eval_log
 
 from misstep.registry import MisstepError
-from misstep.runs import Sweep, advance, ray_cluster, runs_of
+from misstep.runs import (
+    EvalCommand,
+    Job,
+    Sweep,
+    local_processes,
+    ray_cluster,
+    run_sweep,
+    sweep_runs,
+)
 from tests.support.openai_server import OpenAIServer, short
 
 ray = pytest.importorskip("ray", reason="the extra `cluster` is not installed")
@@ -28,6 +36,34 @@ def test_without_ray_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(MisstepError, match=r"pip install 'misstep\[cluster\]'"):
         ray_cluster()
+
+
+def test_a_job_that_raises_is_a_problem_of_that_job_alone(tmp_path):
+    job = Job(str(tmp_path / "no-such.shards"), 0)
+    command = EvalCommand(eval="misstep/processbench.sample", task_args={"critic": "no_error"})
+    good = Job(
+        str(tmp_path / "good"),
+        command=command.model_copy(
+            update={"config": {"model": {"model": "none"}}, "limit": (0, 2)}
+        ),
+    )
+    ends = {job.folder: problem for job, problem in local_processes(1)([job, good])}
+    assert "not a split run" in ends[job.folder]
+    assert ends[good.folder] is None
+
+
+def test_connections_are_shared_among_the_jobs_of_a_model_that_run_at_once(tmp_path, monkeypatch):
+    given = {}
+
+    def note(job, workers):
+        given[job.folder] = workers
+
+    monkeypatch.setattr("misstep.runs._jobs.run_job", note)
+    jobs = [Job(name, model=model) for name, model in zip("abcd", "xxxy", strict=True)]
+    list(local_processes(2)(jobs))
+    assert given == {"a": 2, "b": 2, "c": 2, "d": 1}
+    list(local_processes(8)(jobs))
+    assert given == {"a": 3, "b": 3, "c": 3, "d": 1}
 
 
 @pytest.fixture
@@ -64,23 +100,24 @@ def test_a_sweep_outlives_a_node(cluster, tmp_path, monkeypatch):
 
         killer = threading.Thread(target=kill)
         killer.start()
-        [state] = advance(
-            runs_of(sweep), ray_cluster(cluster.address, sweep.pass_env), lambda _: None
+        [state] = run_sweep(
+            sweep_runs(sweep), ray_cluster(cluster.address, sweep.pass_env), lambda _: None
         )
         killer.join()
         assert state.problem is None
-        log = read_eval_log(state.joined)
+        log = read_eval_log(state.log)
         assert len({sample.id for sample in log.samples}) == len(log.samples) == 20
         again = len(server.requests) - 20
         assert again <= 2, f"{again} answered calls were made again"
 
 
+@pytest.mark.parametrize("shards", [1, 2], ids=["eval set", "shards"])
 @pytest.mark.parametrize("executor", [["--ray"], ["--processes", "1"]])
-def test_a_sweep_whose_driver_is_killed_goes_on(tmp_path, executor):
+def test_a_sweep_whose_driver_is_killed_is_resumed(tmp_path, executor, shards):
     with OpenAIServer(short, latency=100) as server:
         sweep = {
             "log_dir": str(tmp_path / "logs"),
-            "evals": [{"eval": "misstep/processbench.sample", "limit": 20, "shards": 2}],
+            "evals": [{"eval": "misstep/processbench.sample", "limit": 20, "shards": shards}],
             "models": [{"model": "openai-api/local/critic", "base_url": server.url}],
             "generate_config": {"max_connections": 1},
             "eval_config": {"log_buffer": 1, "max_samples": 1},
@@ -101,9 +138,8 @@ def test_a_sweep_whose_driver_is_killed_goes_on(tmp_path, executor):
             time.sleep(2)
         done = subprocess.run(command, cwd=tmp_path, env=environment, check=False)
         assert done.returncode == 0
-        [log] = [
-            read_eval_log(info) for info in list_eval_logs(str(tmp_path / "logs"), recursive=False)
-        ]
+        [run] = sweep_runs(Sweep.model_validate(sweep))
+        log = read_eval_log(run.progress().log)
         assert len({sample.id for sample in log.samples}) == len(log.samples) == 20
         again = len(server.requests) - 20
         assert again <= 2, f"{again} answered calls were made again"

@@ -1,0 +1,196 @@
+"""The runs of a sweep: their names, how far each is, and running what is left."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import fsspec
+from inspect_ai.log import read_eval_log
+
+from misstep.registry import DataError
+from misstep.runs._command import EvalCommand
+from misstep.runs._jobs import Executor, Job, finished_log
+from misstep.runs._split_run import SplitRun
+from misstep.runs._sweep_file import Sweep, SweepEval, SweepModel
+
+
+@dataclass(frozen=True)
+class SweepRun:
+    """One model on one eval, with one set of arguments."""
+
+    eval: SweepEval
+    model: SweepModel
+    args: dict[str, Any]
+    seed: int | None
+    command: EvalCommand
+    log_dir: str
+
+    @property
+    def name(self) -> str:
+        """The name of the run's log: readable, and different if the results can differ."""
+        varied = [f"{name}-{self.args[name]}" for name in self.eval.each]
+        seeded = [] if self.seed is None else [f"seed-{self.seed}"]
+        digest = self.command.digest[:8]
+        words = [self.eval.eval.rpartition("/")[2], self.label, *varied, *seeded, digest]
+        return "_".join(re.sub(r"[^A-Za-z0-9.-]+", "-", word) for word in words)
+
+    @property
+    def label(self) -> str:
+        """The name of the model."""
+        return self.model.name or self.model.model
+
+    @property
+    def folder(self) -> str:
+        """The folder of the run's shards, or of its eval set."""
+        folder = f"{self.log_dir.rstrip('/')}/{self.name}"
+        return f"{folder}.shards" if self.eval.shards > 1 else folder
+
+    def jobs(self) -> list[Job]:
+        """Return what is left to do.
+
+        Raises:
+            MisstepError: The run cannot be planned.
+        """
+        job = Job(self.folder, model=self.label, cpus=self.model.cpus, gpus=self.model.gpus)
+        if self.eval.shards == 1:
+            self.command.check_no_key()
+            return [replace(job, command=self.command)]
+        try:
+            run = SplitRun.open(self.folder)
+            run.replace_command(self.command)
+        except DataError:
+            run = SplitRun.create(self.command, self.eval.shards, self.log_dir, self.name)
+        return [replace(job, shard=shard.index) for shard in run.unfinished()]
+
+    def progress(self) -> "RunProgress":
+        """Return how far the run is, from the files of its folder."""
+        if self.eval.shards == 1:
+            log = finished_log(self.folder)
+            return RunProgress(self, int(log is not None), 1, log.location if log else None)
+        try:
+            run = SplitRun.open(self.folder)
+        except DataError:
+            return RunProgress(self, 0, self.eval.shards)
+        count = len(run.shards)
+        if _succeeded(run.location):
+            return RunProgress(self, count, count, run.location)
+        return RunProgress(self, count - len(run.unfinished()), count)
+
+
+@dataclass
+class RunProgress:
+    """How far a run of a sweep is."""
+
+    run: SweepRun
+    done: int
+    """How many shards are done."""
+    shards: int
+    log: str | None = None
+    """The finished log."""
+    problem: str | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.log is not None
+
+
+def sweep_runs(sweep: Sweep) -> list[SweepRun]:
+    """Return all runs of a sweep: every model on the first eval, then on the second."""
+    seeds: list[int | None] = [*sweep.seeds] or [None]
+    return [
+        SweepRun(eval, model, args, seed, _command(sweep, eval, model, args, seed), sweep.log_dir)
+        for eval in sweep.evals
+        for args in _combinations(eval)
+        for model in sweep.models
+        for seed in seeds
+    ]
+
+
+def run_sweep(
+    runs: Sequence[SweepRun], execute: Executor, report: Callable[[RunProgress], None]
+) -> list[RunProgress]:
+    """Run what is missing or failed, and join each run's log when its last shard is done.
+
+    A run that fails never stops the others.
+
+    Args:
+        runs: The runs of a sweep; finished ones are skipped.
+        execute: Who runs the jobs.
+        report: Called with a run's progress whenever a job of it ends.
+
+    Returns:
+        The progress of every run, in order, with its problem if it has one.
+    """
+    states = {run.folder: run.progress() for run in runs}
+    problems: dict[str, list[str]] = {}
+    jobs: list[Job] = []
+    for folder, state in states.items():
+        if not state.finished:
+            try:
+                jobs += state.run.jobs()
+            except Exception as error:
+                problems[folder] = [str(error)]
+    waiting = Counter(job.folder for job in jobs)
+
+    def settle(run: SweepRun) -> None:
+        try:
+            if run.eval.shards > 1 and not waiting[run.folder] and run.folder not in problems:
+                SplitRun.open(run.folder).join()
+        except Exception as error:
+            problems[run.folder] = [str(error)]
+        states[run.folder] = state = run.progress()
+        state.problem = "\n".join(problems.get(run.folder, [])) or None
+        report(state)
+
+    for folder, state in list(states.items()):
+        if not state.finished and not waiting[folder]:
+            settle(state.run)
+    for job, problem in execute(jobs):
+        waiting[job.folder] -= 1
+        if problem is not None:
+            name = "" if job.shard is None else f"shard {job.shard} "
+            problems.setdefault(job.folder, []).append(f"{name}{problem}")
+        settle(states[job.folder].run)
+    return [states[run.folder] for run in runs]
+
+
+def _combinations(eval: SweepEval) -> Iterator[dict[str, Any]]:
+    for values in product(*eval.each.values()):
+        yield {**eval.args, **dict(zip(eval.each, values, strict=True))}
+
+
+def _command(
+    sweep: Sweep, eval: SweepEval, model: SweepModel, args: dict[str, Any], seed: int | None
+) -> EvalCommand:
+    generate = sweep.generate_config if seed is None else {**sweep.generate_config, "seed": seed}
+    described = {
+        "model": model.model,
+        "base_url": model.base_url,
+        "args": model.args,
+        "config": model.config,
+    }
+    config = {
+        "model": {name: value for name, value in described.items() if value},
+        "model_roles": {
+            role: {"model": entry} if isinstance(entry, str) else entry
+            for role, entry in model.roles.items()
+        },
+        "generate_config": generate,
+        "eval_config": sweep.eval_config,
+        "tags": sweep.tags,
+    }
+    return EvalCommand(
+        eval=eval.eval,
+        task_args=args,
+        config={name: value for name, value in config.items() if value},
+        limit=None if eval.limit is None else (0, eval.limit),
+    )
+
+
+def _succeeded(location: str) -> bool:
+    filesystem, path = fsspec.core.url_to_fs(location)
+    return filesystem.exists(path) and read_eval_log(location, header_only=True).status == "success"
