@@ -52,10 +52,6 @@ def problems_dataset(source: str | Sequence[str], accept: str | None = None) -> 
         source: One or several registered sets of problems, `sample`, or the user's own files with
             `problem` and `answer`. The name of the set is the sample's `subset`.
         accept: The sha256 of a file that is accepted instead of a registered one.
-
-    Raises:
-        DataError: Rows are missing, changed, malformed or of another kind.
-        UnknownNameError: An unknown set.
     """
     names = source.split(",") if isinstance(source, str) else list(source)
     samples: dict[str, Sample] = {}

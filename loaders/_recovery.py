@@ -82,10 +82,6 @@ def recovery_dataset(
         per_task: Use only the first N rows of each task.
         seed: The seed of generated rows.
         accept: The sha256 of a file that is accepted instead of the pinned one.
-
-    Raises:
-        DataError: Rows are missing, changed, malformed or of another kind.
-        UnknownNameError: An unknown source.
     """
     if per_task is not None:
         check_count("per_task", per_task, 1)
@@ -171,7 +167,9 @@ def _generated(seed: int, each: int) -> Iterator[Sample]:
     found: dict[str, list[Solution]] = {family: [] for family in FAMILIES}
     for index in count():
         made = solution(seed, index, settings)
-        if _usable(made) and len(found[made.family]) < each:
+        is_wrong = made.outcome == "plain" and not made.final_answer_correct
+        is_inside = 0 < made.label < len(made.steps) - 1
+        if is_wrong and is_inside and len(found[made.family]) < each:
             found[made.family].append(made)
         if all(len(rows) == each for rows in found.values()):
             break
@@ -185,12 +183,3 @@ def _generated(seed: int, each: int) -> Iterator[Sample]:
                 metadata=_metadata(family, made.steps, made.label)
                 | {"error_type": made.error_type, "generated_as": made.id},
             )
-
-
-def _usable(made: Solution) -> bool:
-    """Return whether the error leads to a wrong answer and has steps before and after it."""
-    return (
-        made.outcome == "plain"
-        and not made.final_answer_correct
-        and 0 < made.label < len(made.steps) - 1
-    )
