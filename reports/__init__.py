@@ -64,7 +64,7 @@ from misstep.reports._recovery import (
     recovery_frame,
     recovery_rates,
 )
-from misstep.reports._reference import planned_runs, reference_page, run_reference
+from misstep.reports._reference import planned_runs, reference_page, run_planned
 from misstep.reports._report import build_report
 from misstep.reports._runs import Logs, Run, read_logs, read_run
 from misstep.reports._study_page import STUDY_FOLDER, build_study
@@ -171,7 +171,7 @@ __all__ = [
     "report_page",
     "reward_rows",
     "run_lines",
-    "run_reference",
+    "run_planned",
     "runs_frame",
     "samples_frame",
     "save_chart",
