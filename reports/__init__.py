@@ -71,6 +71,7 @@ from misstep.reports._study_page import STUDY_FOLDER, build_study
 from misstep.reports._study_runs import study_runs
 from misstep.reports._tasks import eval_sizes, load_task
 from misstep.reports._text import (
+    UNDEFINED,
     TextTable,
     csv_text,
     dollars,
@@ -98,6 +99,7 @@ __all__ = [
     "POWER",
     "RESAMPLES",
     "STUDY_FOLDER",
+    "UNDEFINED",
     "VIEWER",
     "Aim",
     "Benchmark",
