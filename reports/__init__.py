@@ -63,13 +63,14 @@ from misstep.reports._recovery import (
     recovery_frame,
     recovery_rates,
 )
-from misstep.reports._reference import planned_runs, reference_page, run_reference
+from misstep.reports._reference import planned_runs, reference_page, run_planned
 from misstep.reports._report import VIEWER, build_report, report_page
 from misstep.reports._runs import Logs, Run, read_logs, read_run
 from misstep.reports._study_page import STUDY_FOLDER, build_study
 from misstep.reports._study_runs import study_runs
 from misstep.reports._tasks import eval_sizes, load_task
 from misstep.reports._text import (
+    UNDEFINED,
     TextTable,
     csv_text,
     dollars,
@@ -97,6 +98,7 @@ __all__ = [
     "POWER",
     "RESAMPLES",
     "STUDY_FOLDER",
+    "UNDEFINED",
     "VIEWER",
     "Aim",
     "Benchmark",
@@ -170,7 +172,7 @@ __all__ = [
     "report_page",
     "reward_rows",
     "run_lines",
-    "run_reference",
+    "run_planned",
     "runs_frame",
     "samples_frame",
     "save_chart",

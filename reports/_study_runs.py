@@ -1,7 +1,7 @@
 """The runs of the study: baselines, the embedded model and others on the same generated rows."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 from misstep.registry import MisstepError
 from misstep.reports._study_page import CriticRun
@@ -14,12 +14,6 @@ BASELINES = ("no_error", "last_step", "uniform", "label_distribution")
 EMBEDDED = "embedded/smollm2"
 EMBEDDED_CRITIC = "stepwise"
 """The embedded model cannot write a critique; asked step by step, it answers with one word."""
-
-
-class _RunOptions(TypedDict, total=False):
-    limit: int
-    display: Literal["log"]
-    log_realtime: bool
 
 
 def study_runs(
@@ -45,7 +39,10 @@ def study_runs(
 
 
 def _finished_logs(
-    arguments: Sequence[dict[str, Any]], model: str, log_dir: str, **options: Unpack[_RunOptions]
+    arguments: Sequence[dict[str, Any]],
+    model: str,
+    log_dir: str,
+    **options: Any,  # noqa: ANN401
 ) -> "list[EvalLog]":
     """Return the logs of finished runs, in order; those of earlier commands are used again."""
     from inspect_ai import eval_set
