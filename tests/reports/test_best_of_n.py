@@ -94,7 +94,7 @@ def test_recorded_solutions_give_an_independently_computed_table(recorded, tmp_p
         cli, ["best-of-n", str(path), "-o", str(tmp_path)], catch_exceptions=False
     )
     assert result.exit_code == 0, result.output
-    # Answers were compared again: none is other than recorded.
+    # Answers were compared again: all labels are as recorded.
     assert "wrong recorded labels" not in result.output
     import csv
 
