@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any
 
 from inspect_ai.dataset import MemoryDataset, Sample
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from misstep.generator import solutions
 from misstep.loaders._deltabench import PROBLEMS, first_error_fields
@@ -15,11 +15,11 @@ from misstep.loaders._files import RawRow, read_rows
 from misstep.loaders._rows import (
     SHOWN,
     BadRow,
+    Id,
     NonEmpty,
+    Steps,
     all_good,
-    id_text,
     index_problem,
-    json_list,
     refuse_other_kind,
     row_kind,
     validate_rows,
@@ -48,9 +48,9 @@ class FirstErrorRow(BaseModel):
 
     model_config = ConfigDict(extra="allow", strict=True)
 
-    id: Annotated[NonEmpty, BeforeValidator(id_text)]
+    id: Id
     problem: NonEmpty
-    steps: Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
+    steps: Steps
     label: Annotated[int, BeforeValidator(whole_number)]
     subset: NonEmpty | None = None
     generator: str | None = None
@@ -137,18 +137,12 @@ def _rows(
 def _check_counts(rows: list[FirstErrorRow], file: SourceFile, accepted: bool) -> None:
     """Compare the numbers of rows, of rows with an error and of rows by subset with the pins."""
     errors = sum(row.label != NO_ERROR for row in rows)
-    subsets = dict(Counter(row.subset for row in rows))
-    if (
-        len(rows) != file.rows
-        or file.errors not in (None, errors)
-        or (file.subsets and subsets != file.subsets)
-    ):
-        message = (
-            f"{file.name}: {len(rows)} rows, {errors} with an error; "
-            f"pinned are {(file.rows, file.errors)}."
-        )
-        if file.subsets:
-            message += f" By subset: {subsets}; pinned are {file.subsets}."
+    subsets = dict(Counter(row.subset for row in rows)) if file.subsets else {}
+    pinned_errors = errors if file.errors is None else file.errors
+    if (len(rows), errors, subsets) != (file.rows, pinned_errors, file.subsets):
+        found = f"{len(rows)} rows, {errors} with an error, {subsets or 'one subset'}"
+        pinned = f"{file.rows} rows, {pinned_errors} with an error, {file.subsets or 'one subset'}"
+        message = f"{file.name}: {found}; pinned are {pinned}."
         if not accepted:
             raise DataError(message)
         logger.warning(message)

@@ -7,15 +7,19 @@ from typing import Annotated, Any
 
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import StopReason
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from misstep.loaders._files import read_rows
 from misstep.loaders._first_error import FirstErrorRow, first_error_sample, load_rows
 from misstep.loaders._rows import (
+    Answer,
+    Id,
     NonEmpty,
+    Steps,
     answer_text,
     id_text,
     json_list,
+    named,
     validate_row,
     whole_number,
 )
@@ -40,15 +44,14 @@ class RecordedResult(BaseModel):
 
     id: Annotated[str, BeforeValidator(id_text)]
     model: str | None = None
-    subset: str | None = Field(default=None, validation_alias=AliasChoices("subset", "config"))
-    critiques: Annotated[list[str] | None, BeforeValidator(_text_list)] = Field(
-        default=None, validation_alias="generated_critique", min_length=1
+    subset: str | None = named("subset", "config", default=None)
+    critiques: Annotated[list[str] | None, BeforeValidator(_text_list)] = named(
+        "generated_critique", default=None, min_length=1
     )
     stop_reasons: list[StopReason] | None = None
     """Why each critique ended. If it is not recorded, each critique counts as complete."""
-    scores: list[_Score] | None = Field(
-        default=None,
-        validation_alias=AliasChoices("scores", "step_scores", "step_scores_up_to_first_error"),
+    scores: list[_Score] | None = named(
+        "scores", "step_scores", "step_scores_up_to_first_error", default=None
     )
     prediction: Annotated[int | None, BeforeValidator(_optional_whole_number)] = None
 
@@ -131,23 +134,17 @@ class RecordedSolutionRow(BaseModel):
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
-    problem_id: Annotated[NonEmpty, BeforeValidator(id_text)] = Field(
-        validation_alias=AliasChoices("problem_id", "id")
+    problem_id: Id = named("problem_id", "id")
+    problem: NonEmpty = named("problem", "question")
+    target: Answer = named("target", "gt_answer", "ground_truth_as_recorded")
+    answer: Annotated[str | None, BeforeValidator(answer_text)] = named(
+        "answer", "pred_answer", "extracted_answer", default=None
     )
-    problem: NonEmpty = Field(validation_alias=AliasChoices("problem", "question"))
-    target: Annotated[NonEmpty, BeforeValidator(answer_text)] = Field(
-        validation_alias=AliasChoices("target", "gt_answer", "ground_truth_as_recorded")
+    steps: Steps
+    scores: Annotated[dict[str, list[float | None]], BeforeValidator(_scores_by_model)] = named(
+        "scores", "step_scores", "prm_step_scores"
     )
-    answer: Annotated[str | None, BeforeValidator(answer_text)] = Field(
-        default=None, validation_alias=AliasChoices("answer", "pred_answer", "extracted_answer")
-    )
-    steps: Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
-    scores: Annotated[dict[str, list[float | None]], BeforeValidator(_scores_by_model)] = Field(
-        validation_alias=AliasChoices("scores", "step_scores", "prm_step_scores")
-    )
-    correct: bool | None = Field(
-        default=None, validation_alias=AliasChoices("correct", "is_correct_as_recorded")
-    )
+    correct: bool | None = named("correct", "is_correct_as_recorded", default=None)
     """As recorded. The answers are compared again anyway."""
 
 
