@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
-from rich.table import Table
 
 from misstep.cli._options import cost_config_option, count_option, json_option, output_folder_option
 from misstep.cli._output import new_table, print_json, print_lines, shown
@@ -129,9 +128,13 @@ def build(
             source, rows, build_settings, injector, reviewing, output, calls, progress.add
         )
     console.print(progress)
-    _print_built(console, built)
+    record = _build_record(built)
     if as_json:
-        print_json(_built_object(built) | progress.totals())
+        print_json(record | {"rejects": built.rejects} | progress.totals())
+    else:
+        print_lines(
+            console, (f"{name.replace('_', ' ')}: {value}" for name, value in record.items())
+        )
     failed = sum(count for name, count in built.rejects.items() if name.startswith("call: "))
     if failed:
         console.print(
@@ -155,19 +158,7 @@ def _find_model(name: str, base_url: str | None = None) -> "Model":
         raise MisstepError(f"{name}: not a model ({problem})") from None
 
 
-def _print_built(console: Console, built: BuildResult) -> None:
-    draw = built.draw
-    untouched = sum(one.untouched for one in built.examples)
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_row("rows", f"{draw.rows:,} ({draw.usable:,} usable)")
-    table.add_row("drawn", f"{len(draw.chosen):,}")
-    table.add_row("accepted", f"{len(built.examples):,} ({untouched:,} without an error)")
-    console.print(table, highlight=False)
-    names = ("adversarial.jsonl", "adversarial.parquet", "rejects.jsonl", "README.md")
-    print_lines(console, [f"log  {built.log}", *(built.folder / name for name in names)])
-
-
-def _built_object(built: BuildResult) -> dict[str, Any]:
+def _build_record(built: BuildResult) -> dict[str, Any]:
     return {
         "folder": str(built.folder),
         "log": built.log,
@@ -176,7 +167,7 @@ def _built_object(built: BuildResult) -> dict[str, Any]:
         "drawn": len(built.draw.chosen),
         "accepted": len(built.examples),
         "without_error": sum(one.untouched for one in built.examples),
-        "rejects": built.rejects,
+        "rejected": len(built.draw.chosen) - len(built.examples),
     }
 
 

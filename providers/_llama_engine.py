@@ -39,13 +39,10 @@ class StoppedError(Exception):
 class LlamaEngine:
     """A loaded model.
 
-    With one slot every call can be repeated exactly, whatever ran before. The engine computes the
-    prompt from scratch, once for all choices. Each choice then computes the last token of the
-    prompt again. One choice and many choices take the same path, so choice `i` of a seed has the
-    same text as the only choice of `seed + i`.
-
-    With several slots, llama.cpp computes requests together and keeps prompts between calls. Both
-    change logprobs slightly.
+    With one slot every call can be repeated exactly, and choice `i` of a seed is the only choice of
+    `seed + i`: the engine computes the prompt from scratch, once for all choices, and each choice
+    computes its last token again. With several slots, llama.cpp computes requests together and
+    keeps prompts between calls. Both change logprobs slightly.
     """
 
     def __init__(self, settings: EngineSettings) -> None:
@@ -58,25 +55,15 @@ class LlamaEngine:
     def answer(self, body: dict[str, Any], n: int, stop: Event) -> LlamaReply:
         """Answer a chat request `n` times, with the seeds `body["seed"] + i`.
 
-        Args:
-            body: The request in the format of llama.cpp's chat completions.
-            n: The number of choices.
-            stop: Set it when the answer is no longer needed.
-
-        Raises:
-            RefusedError: llama.cpp cannot answer this request.
-            StoppedError: `stop` is set, or the engine is closing.
+        It raises RefusedError if llama.cpp cannot answer, and StoppedError if `stop` is set.
         """
         with self._slot(stop):
-            if self._slots == 1:
-                return self._answer_one_by_one(body, n, stop)
-            return self._answer_together(body, n, stop)
+            answer = self._answer_one_by_one if self._slots == 1 else self._answer_together
+            return answer(body, n, stop)
 
     def count_tokens(self, messages: list[dict[str, Any]]) -> int:
-        """Return the number of tokens of a conversation, including the chat template.
-
-        It uses the server's HTTP port, because only the port counts tokens without computing.
-        """
+        """Return the number of tokens of a conversation, including the chat template."""
+        # Only the server's HTTP port counts tokens without computing.
         with httpx.Client(
             base_url=self._server.listening_address,
             headers={"Authorization": f"Bearer {self._key}"},
@@ -87,10 +74,7 @@ class LlamaEngine:
             return len(_content(client.post("/tokenize", json=text))["tokens"])
 
     def close(self) -> None:
-        """Stop the running requests and free the model.
-
-        If the interpreter freed the model, the engine's threads would still use its memory.
-        """
+        """Stop the running requests and free the model, before the interpreter frees it."""
         self._closing.set()
         if all(self._free_slots.acquire(timeout=_CLOSING_SECONDS) for _ in range(self._slots)):
             del self._server
@@ -139,15 +123,15 @@ class LlamaEngine:
 
     @contextmanager
     def _slot(self, stop: Event) -> Iterator[None]:
-        while not self._free_slots.acquire(timeout=0.1):
-            if self._stopped(stop):
-                raise StoppedError
+        while not (free := self._free_slots.acquire(timeout=0.1)) and not self._stopped(stop):
+            pass
         try:
             if self._stopped(stop):
                 raise StoppedError
             yield
         finally:
-            self._free_slots.release()
+            if free:
+                self._free_slots.release()
 
 
 _engines: dict[EngineSettings, LlamaEngine] = {}
@@ -155,11 +139,7 @@ _loading = Lock()
 
 
 def shared_engine(settings: EngineSettings) -> LlamaEngine:
-    """Return the engine with these settings. The first call loads it.
-
-    Raises:
-        ModelError: The model cannot be loaded.
-    """
+    """Return the engine with these settings. The first call loads it."""
     with _loading:
         if settings not in _engines:
             _engines[settings] = LlamaEngine(settings)
@@ -167,11 +147,7 @@ def shared_engine(settings: EngineSettings) -> LlamaEngine:
 
 
 def check_engine(settings: EngineSettings) -> None:
-    """Check, without loading it, that a model can be loaded.
-
-    Raises:
-        ModelError: llama.cpp is not installed, or the weights do not fit into memory.
-    """
+    """Raise a ModelError if llama.cpp is not installed or the weights do not fit into memory."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise ModelError(
             "Embedded models need xllamacpp, which is not installed. "

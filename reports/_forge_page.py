@@ -3,12 +3,9 @@
 The page needs no network and runs no script but its own. All text from models is escaped.
 """
 
-from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from hashlib import sha256
 from html import escape
-from importlib.resources import files
 
 from misstep.forge import Example
 from misstep.reports._charts import chart_bytes
@@ -21,6 +18,7 @@ from misstep.reports._forge_report import (
     step_pairs,
 )
 from misstep.reports._mathml import formulas_and_words, pieces_html, text_html
+from misstep.reports._text import page_file, script_hash
 
 
 def forge_report_page(report: ForgeReport, max_examples: int = MAX_EXAMPLES) -> str:
@@ -30,9 +28,8 @@ def forge_report_page(report: ForgeReport, max_examples: int = MAX_EXAMPLES) -> 
         report: The content.
         max_examples: The number of examples to show.
     """
-    style, script = (_asset(name) for name in ("forge.css", "forge.js"))
-    digest = b64encode(sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    style, script = map(page_file, ("forge.css", "forge.js"))
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {script_hash(script)}"
     untouched = [example for example in report.examples if example.untouched]
     shown = [*report.with_error, *untouched][:max_examples]
     body = "\n".join([*_summary(report), *_browser(shown, len(report.examples))])
@@ -43,10 +40,6 @@ def forge_report_page(report: ForgeReport, max_examples: int = MAX_EXAMPLES) -> 
         f"<title>{escape(report.name)}: injected errors</title>\n<style>{style}</style>\n"
         f"</head>\n<body>\n{body}\n<script>{script}</script>\n</body>\n</html>\n"
     )
-
-
-def _asset(name: str) -> str:
-    return (files("misstep.reports") / "page" / name).read_text(encoding="utf-8")
 
 
 def _summary(report: ForgeReport) -> Iterator[str]:

@@ -4,20 +4,16 @@ Text from logs is never trusted: the template escapes it, or it is in the page a
 text. The page may run only its own scripts, named by their hashes, and may load nothing.
 """
 
-import base64
-import hashlib
 import json
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from misstep.reports._charts import chart_library
 from misstep.reports._report import Report
 from misstep.reports._report_charts import ReportChart
-from misstep.reports._text import to_json
+from misstep.reports._text import page_file, script_hash, to_json
 
-FOLDER = Path(__file__).parent / "page"
 VIEWER = "http://127.0.0.1:7575"
 """The default address of `inspect view`."""
 
@@ -31,15 +27,18 @@ def report_page(report: Report, place: str, viewer: str = VIEWER) -> str:
         viewer: The address of the log viewer.
     """
     chart_library()
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    import vl_convert
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    scripts = [_library(), _text("page.js")]
+    # The default snippet of the bundle exports the libraries to the page's own script.
+    library: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]
+    scripts = [library.replace("</script", "<\\/script"), page_file("page.js")]
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
-        f"style-src 'unsafe-inline'; script-src {' '.join(map(_script_hash, scripts))}"
+        f"style-src 'unsafe-inline'; script-src {' '.join(map(script_hash, scripts))}"
     )
     environment = Environment(
-        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader("misstep.reports", "page"), autoescape=True, undefined=StrictUndefined
     )
     return environment.get_template("report.html").render(
         report=report,
@@ -47,29 +46,12 @@ def report_page(report: Report, place: str, viewer: str = VIEWER) -> str:
         viewer=viewer.rstrip("/"),
         policy=policy,
         scripts=scripts,
-        style=_text("page.css"),
+        style=page_file("page.css"),
         json=_script_json,
         chart_data=_chart_data,
         version=version("misstep"),
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
-
-
-def _text(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8")
-
-
-def _library() -> str:
-    import vl_convert
-
-    # The default snippet exports the libraries to the page's own script.
-    library: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]
-    return library.replace("</script", "<\\/script")
-
-
-def _script_hash(script: str) -> str:
-    digest = hashlib.sha256(script.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _script_json(content: Any) -> str:  # noqa: ANN401

@@ -99,14 +99,9 @@ def right_probability(
 ) -> float | MissingProbability:
     """Return P(right) / (P(right) + P(wrong)) at the token where the verdict begins.
 
-    A word may be several tokens, so a token counts for the word that it begins. If the alternatives
-    contain only one of the two verdicts, the least probable alternative is the bound for the other.
-
-    Args:
-        tokens: The tokens of the reply, with their alternatives if the provider gives them.
-        verdict: The verdict as it is written in the reply. Its last occurrence counts.
-        right: The words for a right step.
-        wrong: The words for a wrong step.
+    `verdict` is the word as written in the reply, and its last occurrence counts. A word may be
+    several tokens, so a token counts for the word that it begins. If the alternatives contain only
+    one of the two verdicts, the least probable alternative is the bound for the other.
     """
     if not tokens:
         return MissingProbability.NO_LOGPROBS

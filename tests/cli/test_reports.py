@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
-from misstep.reports import paired_samples, planned_runs, read_logs, reference_page
+from misstep.reports import paired_samples, planned_runs, reference_page
 from misstep.reports._power import Aim
 from tests.reports.conftest import ROWS, write_run
 from tests.support.logs import guesses
@@ -111,6 +111,6 @@ def test_every_embedded_set_has_its_reference_runs():
 
 
 def test_reference_results_are_a_table_with_command_version_and_day(logs):
-    text = reference_page(read_logs(logs).runs, "misstep reference --embedded 4", 4)
+    text = reference_page(logs, "misstep reference --embedded 4", 4)
     assert "`misstep reference --embedded 4`, misstep 0." in text
     assert f"| openai/b | {len(ROWS)} |" in text
