@@ -27,13 +27,7 @@ from misstep.loaders._rows import (
     wrong_kind_message,
 )
 from misstep.loaders._sources import source_files
-from misstep.registry import (
-    DataError,
-    RowKind,
-    SourceFile,
-    UnknownNameError,
-    sources,
-)
+from misstep.registry import DataError, RowKind, SourceFile, UnknownNameError, sources
 from misstep.samples import LabelMetadata, SolutionMetadata
 from misstep.verdicts import NO_ERROR
 
@@ -82,10 +76,9 @@ def _row(number: int, content: dict[str, Any]) -> FirstErrorRow:
 
 
 def _label_problems(row: FirstErrorRow) -> Iterator[tuple[str, str]]:
-    # Published rows of DeltaBench whose annotations do not fit are kept; their metadata says so.
-    if "gold_sections" not in row.extra and (
-        problem := index_problem(row.label, len(row.steps), NO_ERROR)
-    ):
+    # Published rows of DeltaBench whose annotations do not fit are kept and flagged.
+    problem = index_problem(row.label, len(row.steps), NO_ERROR)
+    if problem and PROBLEMS not in row.extra:
         yield "label", f"{problem}; labels are -1 or 0 to {len(row.steps) - 1}"
 
 

@@ -11,11 +11,11 @@ from inspect_ai.model import ChatMessage, ChatMessageUser, GenerateConfig, Model
 from inspect_ai.util import concurrency
 
 from misstep.providers._llama_chat import (
+    LlamaChoice,
     LlamaReply,
     RefusedError,
     model_output,
     request_body,
-    too_long_output,
 )
 from misstep.providers._llama_engine import EngineSettings, check_engine, shared_engine
 from misstep.providers._provider import ModelRequest, Provider, Response
@@ -69,9 +69,12 @@ class EmbeddedAPI(Provider):
                 reply = await self._answer(body, n)
             except RefusedError as refused:
                 call.set_error(refused.error, time.monotonic() - started)
-                if refused.too_long:
-                    return too_long_output(self.model_name, n, str(refused)), call
-                return ModelError(f"llama.cpp refused the request: {refused}"), call
+                if refused.error.get("type") != "exceed_context_size_error":
+                    return ModelError(f"llama.cpp refused the request: {refused}"), call
+                # The error is no part of the text: its numbers could be taken for a verdict.
+                empty = LlamaReply([LlamaChoice(finish_reason="length")] * n, 0, 0)
+                output = model_output(self.model_name, empty, config, max_tokens)
+                return output.model_copy(update={"error": str(refused)}), call
         record = {
             "choices": [
                 {"finish_reason": one.finish_reason, "content": one.text, "tokens": one.tokens}

@@ -52,11 +52,6 @@ class RefusedError(Exception):
         super().__init__(str(error.get("message", error)))
         self.error = error
 
-    @property
-    def too_long(self) -> bool:
-        """Whether the prompt alone is longer than the context."""
-        return self.error.get("type") == "exceed_context_size_error"
-
 
 def request_body(
     messages: Sequence[ChatMessage],
@@ -129,7 +124,7 @@ def model_output(
                 answer.text,
                 answer.reasoning or None,
                 _stop_reason(answer, max_tokens),
-                _logprobs(answer, config.top_logprobs or 0) if config.logprobs else None,
+                _logprobs(answer, config.top_logprobs or 0) if answer.logprobs else None,
             )
             for answer in reply.choices
         ],
@@ -140,13 +135,6 @@ def model_output(
             total_tokens=reply.prompt_tokens + reply.cached_tokens + output_tokens,
         ),
     )
-
-
-def too_long_output(model: str, n: int, error: str) -> ModelOutput:
-    """Return the output for a prompt that is longer than the context: `n` empty choices."""
-    # The error is not part of the text: a reader of verdicts could take its numbers for verdicts.
-    choices = [choice(model, "", stop_reason="model_length") for _ in range(n)]
-    return ModelOutput(model=model, choices=choices, usage=ModelUsage(), error=error)
 
 
 def _text(message: ChatMessage) -> str:

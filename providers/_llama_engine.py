@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from misstep.providers._llama_chat import LlamaChoice, LlamaReply, RefusedError, read_reply
+from misstep.providers._llama_chat import LlamaReply, RefusedError, read_reply
 from misstep.providers._weights import check_memory
 from misstep.registry import ModelError
 
@@ -58,8 +58,19 @@ class LlamaEngine:
         It raises RefusedError if llama.cpp cannot answer, and StoppedError if `stop` is set.
         """
         with self._slot(stop):
-            answer = self._answer_one_by_one if self._slots == 1 else self._answer_together
-            return answer(body, n, stop)
+            prompt = {**body, "max_tokens": 0, "cache_prompt": False}
+            computed = [self._request(prompt, stop)] if self._slots == 1 else []
+            # llama.cpp refuses an n above its slots. For one request it increments the seed itself.
+            parts = [
+                {"n": min(self._slots, n - i), "seed": body["seed"] + i, "cache_prompt": True}
+                for i in range(0, n, self._slots)
+            ]
+            replies = [self._request(body | part, stop) for part in parts]
+            return LlamaReply(
+                choices=[choice for reply in replies for choice in reply.choices],
+                prompt_tokens=sum(reply.prompt_tokens for reply in computed or replies),
+                cached_tokens=sum(reply.cached_tokens for reply in computed or replies),
+            )
 
     def count_tokens(self, messages: list[dict[str, Any]]) -> int:
         """Return the number of tokens of a conversation, including the chat template."""
@@ -78,26 +89,6 @@ class LlamaEngine:
         self._closing.set()
         if all(self._free_slots.acquire(timeout=_CLOSING_SECONDS) for _ in range(self._slots)):
             del self._server
-
-    def _answer_one_by_one(self, body: dict[str, Any], n: int, stop: Event) -> LlamaReply:
-        prompt = self._request({**body, "max_tokens": 0, "cache_prompt": False}, stop)
-        choices: list[LlamaChoice] = []
-        for i in range(n):
-            request = {**body, "seed": body["seed"] + i, "cache_prompt": True}
-            choices += self._request(request, stop).choices
-        return LlamaReply(choices, prompt.prompt_tokens, prompt.cached_tokens)
-
-    def _answer_together(self, body: dict[str, Any], n: int, stop: Event) -> LlamaReply:
-        choices: list[LlamaChoice] = []
-        prompt_tokens = cached_tokens = 0
-        while len(choices) < n:
-            # llama.cpp refuses an n above its slots. For one request it increments the seed itself.
-            part = {"n": min(self._slots, n - len(choices)), "seed": body["seed"] + len(choices)}
-            reply = self._request({**body, **part, "cache_prompt": True}, stop)
-            choices += reply.choices
-            prompt_tokens += reply.prompt_tokens
-            cached_tokens += reply.cached_tokens
-        return LlamaReply(choices, prompt_tokens, cached_tokens)
 
     def _request(self, body: dict[str, Any], stop: Event) -> LlamaReply:
         chunks: list[dict[str, Any]] = []
@@ -197,8 +188,7 @@ def _parameters(parameters: Any, settings: EngineSettings, key: str) -> object: 
     parameters.n_parallel = settings.slots
     parameters.n_ctx = settings.slots * settings.ctx
     parameters.n_batch = parameters.n_ubatch = _BATCH
-    parameters.cpuparams.n_threads = settings.threads
-    parameters.cpuparams_batch.n_threads = settings.threads
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = settings.threads
     parameters.prefill_assistant = True
     parameters.verbosity = 0
     parameters.warmup = False
@@ -206,8 +196,7 @@ def _parameters(parameters: Any, settings: EngineSettings, key: str) -> object: 
     # Use the context size of the settings, not one that fits the memory of the moment.
     parameters.fit_params = False
     # Keep nothing from one call to the next, except in a slot.
-    parameters.cache_ram_mib = 0
-    parameters.n_ctx_checkpoints = 0
+    parameters.cache_ram_mib = parameters.n_ctx_checkpoints = 0
     # xllamacpp always opens an HTTP port on the loopback address. The key keeps others out.
     parameters.api_keys = [key]
     parameters.cors_origins = ""

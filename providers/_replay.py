@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from math import inf, log
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from inspect_ai.model import Logprobs, ModelCall, ModelOutput, ModelUsage, StopReason
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -18,15 +18,6 @@ _THRESHOLD = 0.5
 """A step with a lower score is wrong."""
 
 _Count = Annotated[int, Field(ge=0)]
-
-
-class RecordedUsage(BaseModel):
-    """The tokens of a recorded request."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    input_tokens: _Count = 0
-    output_tokens: _Count = 0
 
 
 class Record(BaseModel):
@@ -43,7 +34,7 @@ class Record(BaseModel):
     scores: list[Annotated[float, Field(allow_inf_nan=False)]] | None = None
     step: _Count | None = None
     stop_reason: StopReason = "stop"
-    usage: RecordedUsage | None = None
+    usage: dict[Literal["input_tokens", "output_tokens"], _Count] | None = None
     reasoning: str | list[str] | None = None
 
     @model_validator(mode="after")
@@ -69,20 +60,9 @@ Records: TypeAlias = dict[tuple[str, int | str | None], tuple[int, Record]]
 """Line and record, by the id of the sample and the part: a step, "scores", or None for all."""
 
 
-def read_records(path: Path) -> Records:
-    """Read recorded outputs. A file that has not changed is read once per process."""
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise ModelError(
-            f"Recorded outputs {path} cannot be read: {error.strerror}. "
-            "Give the path of a JSON Lines file: replay//path/to/outputs.jsonl."
-        ) from None
-    return _read(path, status.st_mtime_ns, status.st_size)
-
-
 @lru_cache(maxsize=8)
-def _read(path: Path, _changed: int, _size: int) -> Records:
+def read_records(path: Path, changed: int, size: int) -> Records:
+    """Read recorded outputs. A file whose time and size did not change is read once per process."""
     records: Records = {}
     for line, row in read_rows(str(path)):
         try:
@@ -105,11 +85,10 @@ def _read(path: Path, _changed: int, _size: int) -> Records:
 def _explanation(problem: ValidationError) -> str:
     error = problem.errors(include_url=False)[0]
     # pydantic also names the member of a union that it tried. That does not help a user.
-    where = [part for part in error["loc"] if part not in ("str", "int", "list[str]")]
+    where = [part for part in error["loc"] if part not in ("str", "int", "list[str]", "[key]")]
     match error["type"]:
         case "extra_forbidden":
-            known = RecordedUsage.model_fields if len(where) > 1 else Record.model_fields
-            return f"unknown key {where[-1]!r}.{did_you_mean(str(where[-1]), known)}"
+            return f"unknown key {where[0]!r}.{did_you_mean(str(where[0]), Record.model_fields)}"
         case "value_error":
             return f"{error['ctx']['error']}."
         case "model_type":
@@ -128,7 +107,14 @@ class ReplayAPI(Provider):
     def configure(self, arguments: Mapping[str, Any]) -> None:
         """Read the recorded outputs."""
         self.path = user_path(self.model_name)
-        self.records = read_records(self.path)
+        try:
+            status = self.path.stat()
+        except OSError as error:
+            raise ModelError(
+                f"Recorded outputs {self.path} cannot be read: {error.strerror}. "
+                "Give the path of a JSON Lines file: replay//path/to/outputs.jsonl."
+            ) from None
+        self.records = read_records(self.path, status.st_mtime_ns, status.st_size)
         self.scores_steps = any(part == "scores" for _, part in self.records)
 
     async def respond(self, request: ModelRequest) -> Response:
@@ -172,13 +158,9 @@ class ReplayAPI(Provider):
             for i in range(first, first + n)
         ]
         # The recorded usage covers all texts, so it counts once: with the first text.
-        usage = record.usage if first == 0 and record.usage else RecordedUsage()
-        counts = usage.model_dump()
-        return ModelOutput(
-            model=self.model_name,
-            choices=choices,
-            usage=ModelUsage(**counts, total_tokens=sum(counts.values())),
-        )
+        counts = record.usage or {} if first == 0 else {}
+        usage = ModelUsage(**counts, total_tokens=sum(counts.values()))
+        return ModelOutput(model=self.model_name, choices=choices, usage=usage)
 
     def _find(self, name: str, step: int | None) -> tuple[int, Record]:
         if (name, step) in self.records:

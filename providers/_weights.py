@@ -86,18 +86,14 @@ def check_gguf(path: Path) -> Path:
 
 def check_memory(path: Path) -> None:
     """Raise a ModelError if weights do not fit into the free memory, as far as that is known."""
-    available = _available_memory()
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        available = next(int(x.split()[1]) * 1024 for x in lines if x.startswith("MemAvailable"))
+    except (OSError, StopIteration):  # only Linux has the file
+        return
     needed = path.stat().st_size * 1.1 + _GIB / 4
-    if available is not None and needed > available:
+    if needed > available:
         raise ModelError(
             f"{path} needs about {needed / _GIB:.1f} GiB of memory and {available / _GIB:.1f} GiB "
             "are available. Use a smaller model or a smaller quantization of this one."
         )
-
-
-def _available_memory() -> int | None:
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvail"))
-    except (OSError, StopIteration):  # only Linux has the file
-        return None

@@ -38,7 +38,6 @@ from misstep.reports._forge_report import read_forge_report
 from misstep.reports._frames import runs_frame, samples_frame
 from misstep.reports._imports import import_files
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
-from misstep.reports._page import VIEWER, report_page
 from misstep.reports._paired import RESAMPLES
 from misstep.reports._power import (
     ALPHA,
@@ -65,12 +64,13 @@ from misstep.reports._recovery import (
     recovery_rates,
 )
 from misstep.reports._reference import planned_runs, reference_page, run_planned
-from misstep.reports._report import build_report
+from misstep.reports._report import VIEWER, build_report, report_page
 from misstep.reports._runs import Logs, Run, read_logs, read_run
 from misstep.reports._study_page import STUDY_FOLDER, build_study
 from misstep.reports._study_runs import study_runs
 from misstep.reports._tasks import eval_sizes, load_task
 from misstep.reports._text import (
+    UNDEFINED,
     TextTable,
     csv_text,
     dollars,
@@ -98,6 +98,7 @@ __all__ = [
     "POWER",
     "RESAMPLES",
     "STUDY_FOLDER",
+    "UNDEFINED",
     "VIEWER",
     "Aim",
     "Benchmark",

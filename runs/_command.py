@@ -54,7 +54,11 @@ class EvalCommand(BaseModel):
 
     @classmethod
     def parse(
-        cls, eval: str, task_args: Sequence[str], limit: str | None, options: Sequence[str]
+        cls,
+        eval: str,
+        task_args: Sequence[str],
+        limit: tuple[int, int] | None,
+        options: Sequence[str],
     ) -> "EvalCommand":
         """Read the arguments of the command line.
 
@@ -68,7 +72,7 @@ class EvalCommand(BaseModel):
         command = cls(
             eval=eval,
             task_args=task_arguments(task_args),
-            limit=None if limit is None else _parse_limit(limit),
+            limit=limit,
             options=tuple(options),
         )
         seed = command._option("--sample-shuffle")
@@ -215,13 +219,3 @@ def _share(connections: object, workers: int) -> str:
 
 def _yaml_text(value: object) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=10**9).removesuffix("...\n").strip()
-
-
-def _parse_limit(text: str) -> tuple[int, int]:
-    if not re.fullmatch(r"\d+(-\d+)?", text):
-        raise MisstepError(f"invalid limit '{text}'; give a number, or a range such as 1-50")
-    first, dash, last = text.partition("-")
-    start, stop = (int(first) - 1, int(last)) if dash else (0, int(first))
-    if not 0 <= start < stop:
-        raise MisstepError(f"the limit '{text}' holds no sample; samples are counted from 1")
-    return start, stop
