@@ -1,6 +1,5 @@
 """`misstep export`: the results of runs in files that other tools read."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -8,21 +7,7 @@ import click
 from misstep.cli._options import output_folder_option
 from misstep.cli._output import write_output
 from misstep.registry import MisstepError
-from misstep.reports import (
-    FirstErrorResults,
-    deltabench_files,
-    json_file,
-    processbench_files,
-    read_first_error_results,
-    read_search_results,
-)
-
-_FIRST_ERROR: dict[str, Callable[[FirstErrorResults], dict[str, str]]] = {
-    "deltabench": deltabench_files,
-    "processbench": processbench_files,
-    "json": json_file,
-}
-_SEARCH = "search"
+from misstep.reports import EXPORT_FORMATS, export_log
 
 
 @click.command("export")
@@ -31,7 +16,7 @@ _SEARCH = "search"
     "--format",
     "file_format",
     required=True,
-    type=click.Choice([*_FIRST_ERROR, _SEARCH]),
+    type=click.Choice(EXPORT_FORMATS),
     help="Format of the files.",
 )
 @output_folder_option(
@@ -55,33 +40,21 @@ def export_results(logs: tuple[str, ...], file_format: str, output: Path | None)
     Metrics are in percent, except in the format search.
     """
     contents: dict[Path, bytes] = {}
-    notes: list[str] = []
+    notes = []
     for log in logs:
-        files, failed = _files(file_format, log, output)
-        for path, text in files.items():
-            if path in contents:
+        export = export_log(log, file_format)
+        folder = output or Path("results") / export.folder
+        for name, text in export.files.items():
+            if folder / name in contents:
                 raise MisstepError(
-                    f"{log}: {path} would be written twice. "
+                    f"{log}: {folder / name} would be written twice. "
                     "Export these logs one by one, each to its own folder: -o FOLDER."
                 )
-            contents[path] = text.encode()
-        if failed:
-            notes.append(f"{log}: {failed} samples ended in an error and are left out.")
+            contents[folder / name] = text.encode()
+        if export.failed:
+            notes.append(f"{log}: {export.failed} samples ended in an error and are left out.")
     write_output(contents, "FOLDER")
     for path in contents:
         click.echo(str(path))
     for note in notes:
         click.echo(note, err=True)
-
-
-def _files(file_format: str, log: str, output: Path | None) -> tuple[dict[Path, str], int]:
-    """Return the files of a log, and how many of its samples have no score."""
-    if file_format == _SEARCH:
-        search = read_search_results(log)
-        default, files, failed = "search", search.files(), search.failed
-    else:
-        results = read_first_error_results(log)
-        default = results.model if file_format == "processbench" else "processbench"
-        files, failed = _FIRST_ERROR[file_format](results), results.failed
-    folder = output or Path("results") / default
-    return {folder / name: text for name, text in files.items()}, failed

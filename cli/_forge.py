@@ -1,8 +1,8 @@
 """`misstep forge`: sets of worked solutions with an injected error."""
 
 import sys
-from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -15,10 +15,9 @@ from misstep.cli._options import (
     output_file_option,
     show_option,
 )
-from misstep.cli._output import new_table, print_json, print_lines, shown
+from misstep.cli._output import new_table, print_json, print_lines, records_table, shown
 from misstep.forge import (
     AUTOMATIC_CHECKS,
-    Analysis,
     Audit,
     BuildSettings,
     SolutionCounts,
@@ -58,18 +57,21 @@ def analyze(source: str, min_steps: int, output: Path | None, as_json: bool) -> 
     analysis = analyse(source_rows(source, BuildSettings(min_steps=min_steps)), min_steps)
     if output:
         save_chart(step_counts_chart(analysis, min_steps), output)
+    groups = {**dict(sorted(analysis.sources.items())), "all": analysis.everything}
+    sources = [_group_record(name, group, min_steps) for name, group in groups.items()]
+    counts = {
+        "split_by": analysis.everything.structures,
+        "left_out": analysis.everything.left_out,
+    }
     if as_json:
-        print_json(_analysis_object(analysis, min_steps))
+        print_json({"min_steps": min_steps, "sources": sources, **counts})
         return
     console = Console()
-    console.print(_sources_table(analysis, min_steps))
-    counted = {
-        "split by": analysis.everything.structures,
-        "left out": analysis.everything.left_out,
-    }
-    for heading, counts in counted.items():
-        if counts:
-            console.print(_counts_table(heading, counts))
+    console.print(records_table(sources))
+    for heading, counted in counts.items():
+        records = [{heading: str(name), "rows": count} for name, count in counted.most_common()]
+        if records:
+            console.print(records_table(records))
     if output:
         print_lines(console, [output])
 
@@ -86,20 +88,27 @@ def check(file: str, details: bool, as_json: bool) -> None:
     result = audit(file)
     failed = len(result.failures) + len({problem.number for problem in result.bad})
     total = failed + len(result.examples) - len(result.failures)
+    failures = [
+        {"example": name, "check": one.check, "reason": one.reason, "detail": one.detail}
+        for name, found in result.failures.items()
+        for one in found
+    ]
     if as_json:
-        print_json(_audit_object(result, total, failed))
+        print_json(
+            {
+                "examples": total,
+                "passed": total - failed,
+                "by_check": {name: result.by_check[name] for name in AUTOMATIC_CHECKS},
+                "bad_rows": list(map(str, result.bad)),
+                "failures": failures,
+            }
+        )
     else:
         console = Console()
         print_lines(console, result.bad)
         if details:
-            print_lines(
-                console,
-                (
-                    f"{name}: {one.name}: {one.detail}"
-                    for name, failures in result.failures.items()
-                    for one in failures
-                ),
-            )
+            lines = ("{example}: {check}: {reason}: {detail}".format(**one) for one in failures)
+            print_lines(console, lines)
         console.print(_failures_table(result))
         console.print(
             f"{total - failed} of {total} examples pass every check.",
@@ -140,70 +149,13 @@ def _failures_table(result: Audit) -> Table:
     return table
 
 
-def _audit_object(result: Audit, total: int, failed: int) -> dict[str, object]:
+def _group_record(name: str, group: SolutionCounts, min_steps: int) -> dict[str, Any]:
     return {
-        "examples": total,
-        "passed": total - failed,
-        "by_check": {name: result.by_check[name] for name in AUTOMATIC_CHECKS},
-        "bad_rows": [str(problem) for problem in result.bad],
-        "failures": {
-            name: [{"check": one.name, "detail": one.detail} for one in failures]
-            for name, failures in result.failures.items()
-        },
-    }
-
-
-def _sources_table(analysis: Analysis, min_steps: int) -> Table:
-    table = new_table(
-        "source",
-        "rows",
-        "usable",
-        f"{min_steps}+\nsteps",
-        "median\nsteps",
-        "most\nsteps",
-        "mean\ncharacters",
-    )
-    for name, group in sorted(analysis.sources.items()):
-        table.add_row(shown(name), *_cells(group, min_steps))
-    table.add_row("all", *_cells(analysis.everything, min_steps), style="bold")
-    return table
-
-
-def _cells(group: SolutionCounts, min_steps: int) -> list[str]:
-    cells = _group_object(group, min_steps)
-    return [
-        f"{value:,}" if name != "mean_characters" else f"{value:,.0f}"
-        for name, value in cells.items()
-    ]
-
-
-def _group_object(group: SolutionCounts, min_steps: int) -> dict[str, float]:
-    long = sum(count for steps, count in group.steps.items() if steps >= min_steps)
-    return {
+        "source": name,
         "rows": group.rows,
         "usable": group.usable,
-        "long_enough": long,
+        "long_enough": sum(n for steps, n in group.steps.items() if steps >= min_steps),
         "median_steps": group.median_steps,
         "most_steps": max(group.steps, default=0),
         "mean_characters": group.mean_characters,
     }
-
-
-def _analysis_object(analysis: Analysis, min_steps: int) -> dict[str, object]:
-    return {
-        "min_steps": min_steps,
-        "sources": {
-            name: _group_object(group, min_steps)
-            for name, group in sorted(analysis.sources.items())
-        },
-        "all": _group_object(analysis.everything, min_steps),
-        "split_by": analysis.everything.structures,
-        "left_out": analysis.everything.left_out,
-    }
-
-
-def _counts_table(heading: str, counts: Counter[str]) -> Table:
-    table = new_table(heading, "rows")
-    for name, count in counts.most_common():
-        table.add_row(shown(name), f"{count:,}")
-    return table

@@ -1,6 +1,6 @@
 """What commands print: tables that fit 80 columns, JSON, notes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,15 @@ def new_table(*headings: str, title: str | None = None, words: int = 1) -> Table
             table.add_column(heading, overflow="fold")
         else:
             table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def records_table(records: Sequence[dict[str, Any]], words: int = 1) -> Table:
+    """Return records as a table: their keys are the headings, numbers have separators."""
+    table = new_table(*(name.replace("_", "\n") for name in records[0]), words=words)
+    for record in records:
+        cells = record.values()
+        table.add_row(*(shown(c) if isinstance(c, str) else f"{c:,.0f}" for c in cells))
     return table
 
 

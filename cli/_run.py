@@ -6,6 +6,14 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
+from misstep.cli._options import (
+    count_option,
+    json_option,
+    limit_option,
+    log_dir_option,
+    processes_option,
+    task_args_option,
+)
 from misstep.runs import collect_rarely, freeze_loaded_objects, start_fork_server
 
 if TYPE_CHECKING:
@@ -16,33 +24,25 @@ if TYPE_CHECKING:
     "run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True}
 )
 @click.argument("eval_name", metavar="[EVAL]", required=False)
-@click.option("-T", "task_args", multiple=True, metavar="NAME=VALUE", help="A task argument.")
-@click.option("--limit", help="Which samples to run: 10, or 11-20.")
-@click.option(
-    "--processes",
-    type=click.IntRange(1),
-    default=2,
-    show_default=True,
-    help="How many processes run at once.",
-)
-@click.option(
-    "--shards", type=click.IntRange(1), help="How many parts. [default: one for each process]"
-)
-@click.option(
-    "--max-connections", type=click.IntRange(1), help="Connections in total over all processes."
-)
-@click.option("--log-dir", default="logs", show_default=True, help="Where the joined log goes.")
+@task_args_option
+@limit_option
+@processes_option
+@count_option("--shards", None, 1, "Split the samples into N parts. Default: one per process.")
+@count_option("--max-connections", None, 1, "Open at most N connections over all processes.")
+@log_dir_option()
 @click.option("--resume", metavar="FOLDER", help="Resume a run that ended early: its .shards.")
+@json_option
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[INSPECT OPTIONS]")
 def run_eval(
     eval_name: str | None,
     task_args: tuple[str, ...],
-    limit: str | None,
+    limit: tuple[int, int] | None,
     processes: int,
     shards: int | None,
     max_connections: int | None,
     log_dir: str,
     resume: str | None,
+    as_json: bool,
     options: tuple[str, ...],
 ) -> None:
     """Run EVAL in several processes and join their logs into one.
@@ -64,18 +64,18 @@ def run_eval(
         run = SplitRun.create(command, shards or processes, log_dir)
     resuming = f"Resume: misstep run --resume {run.folder}"
     try:
-        _run(run, processes, resuming)
+        _run(run, processes, resuming, as_json)
     except KeyboardInterrupt:
         click.echo(f"Interrupted. {resuming}", err=True)
         sys.exit(130)
 
 
-def _run(run: "SplitRun", processes: int, resuming: str) -> None:
-    from misstep.cli._output import metrics_table
+def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
+    from misstep.cli._output import metrics_table, print_json, results_object
     from misstep.registry import MisstepError
     from misstep.runs import Job, local_processes
 
-    console = Console()
+    console = Console(quiet=as_json)
     left = run.unfinished()
     console.print(
         f"{run.command.eval}: {len(left)} of {len(run.shards)} shards to run, {processes} at once",
@@ -94,6 +94,8 @@ def _run(run: "SplitRun", processes: int, resuming: str) -> None:
     if failed:
         raise MisstepError("\n".join([*failed, resuming]))
     log = run.join()
+    if as_json:
+        print_json(results_object(log))
     console.print(log.location, highlight=False, soft_wrap=True)
     if log.results is None:
         sys.exit(1)

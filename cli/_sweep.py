@@ -1,15 +1,14 @@
 """`misstep sweep`: many models on many evals, as a file says."""
 
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Column, Table
 
-from misstep.registry import printable
+from misstep.cli._options import json_option, processes_option
+from misstep.cli._output import new_table, print_json, print_lines, records_table, shown
 from misstep.runs import start_fork_server
 
 if TYPE_CHECKING:
@@ -26,63 +25,62 @@ _FILE = click.argument("file", type=click.Path(dir_okay=False))
 
 @sweep.command()
 @_FILE
-def plan(file: str) -> None:
+@json_option
+def plan(file: str, as_json: bool) -> None:
     """Print the runs of FILE with their samples, calls, tokens and price. Nothing is run."""
+    from misstep.reports import UNDEFINED, dollars
     from misstep.runs import read_sweep, sweep_runs
 
-    columns = (Column(name, overflow="fold") for name in ("run", "model"))
-    numbers = (Column(name, justify="right") for name in ("samples", "calls", "tokens", "price"))
-    table = Table(*columns, *numbers)
-    runs = sweep_runs(read_sweep(file))
-    for run in runs:
-        cells = (run.name, run.label, *_expected(run))
-        table.add_row(*(escape(printable(cell)) for cell in cells))
+    records = [_plan_record(run) for run in sweep_runs(read_sweep(file))]
+    if as_json:
+        print_json(records)
+        return
+    table = new_table("run", "model", "samples", "calls", "tokens", "price", words=2)
+    for record in records:
+        run, model, *counts, price = record.values()
+        numbers = (UNDEFINED if n is None else f"{n:,}" for n in counts)
+        table.add_row(shown(run), shown(model), *numbers, dollars(price))
     console = Console()
     console.print(table)
     console.print(
-        f"{len(runs)} runs. Calls and tokens are estimates (see `misstep estimate`); – is unknown.",
+        f"{len(records)} runs. Calls and tokens are estimates (see `misstep estimate`); "
+        f"{UNDEFINED} is unknown.",
         highlight=False,
     )
 
 
-def _expected(run: "SweepRun") -> tuple[str, str, str, str]:
-    """Return the samples, calls, tokens and price of a run; only samples for a task in a file."""
-    from misstep.reports import dollars, estimate_eval
+def _plan_record(run: "SweepRun") -> dict[str, Any]:
+    """Return the size of a run; only its samples if the task is in a file."""
+    from misstep.reports import estimate_eval
 
-    unknown = "–"
+    record: dict[str, Any] = {"run": run.name, "model": run.label}
     if not run.eval.eval.startswith("misstep/"):
         start, stop = run.command.sample_range(len(run.command.load_dataset()))
-        return f"{stop - start:,}", unknown, unknown, unknown
+        return record | {"samples": stop - start, "calls": None, "tokens": None, "price": None}
     estimate = estimate_eval(
         run.eval.eval, run.args, run.model.model, run.eval.limit, list(run.model.roles)
     )
-    calls = unknown if estimate.calls is None else f"{estimate.calls:,}"
-    price = unknown if estimate.price is None else dollars(estimate.price)
-    return f"{estimate.samples:,}", calls, f"{estimate.tokens:,}", price
+    names = ("samples", "calls", "tokens", "price")
+    return record | {name: getattr(estimate, name) for name in names}
 
 
 @sweep.command()
 @_FILE
-def status(file: str) -> None:
+@json_option
+def status(file: str, as_json: bool) -> None:
     """Print how far each run of FILE is."""
     from misstep.runs import read_sweep, sweep_runs
 
-    states = [run.progress() for run in sweep_runs(read_sweep(file))]
-    Console().print(_table(states))
+    _print_states([run.progress() for run in sweep_runs(read_sweep(file))], as_json)
 
 
 @sweep.command()
 @_FILE
-@click.option(
-    "--processes",
-    type=click.IntRange(1),
-    default=2,
-    show_default=True,
-    help="How many processes run at once.",
-)
+@processes_option
 @click.option("--ray", "on_ray", is_flag=True, help="Start Ray on this machine and run there.")
 @click.option("--address", help="The address of an existing Ray cluster, or `auto`.")
-def run(file: str, processes: int, on_ray: bool, address: str | None) -> None:
+@json_option
+def run(file: str, processes: int, on_ray: bool, address: str | None, as_json: bool) -> None:
     """Run what is missing or failed of FILE. Resumable: rerun the same command."""
     start_fork_server()
     from misstep.runs import local_processes, ray_cluster, read_sweep, run_sweep, sweep_runs
@@ -92,27 +90,35 @@ def run(file: str, processes: int, on_ray: bool, address: str | None) -> None:
         execute = ray_cluster(address, sweep.pass_env)
     else:
         execute = local_processes(processes)
-    console = Console()
+    console = Console(quiet=as_json)
     try:
         states = run_sweep(sweep_runs(sweep), execute, lambda state: _report(console, state))
     except KeyboardInterrupt:
         click.echo(f"Interrupted. Resume: misstep sweep run {file}", err=True)
         sys.exit(130)
-    console.print(_table(states))
+    _print_states(states, as_json)
     failed = [state for state in states if not state.finished]
-    for state in failed:
-        console.print(f"{state.run.name}: {state.problem}", style="red", markup=False)
+    print_lines(console, (f"{state.run.name}: {state.problem}" for state in failed), style="red")
     sys.exit(1 if failed else 0)
 
 
 def _report(console: Console, state: "RunProgress") -> None:
     message = f"{state.done} of {state.shards} shards" if not state.finished else "finished"
-    console.print(f"{printable(state.run.name)}: {message}", markup=False, highlight=False)
+    print_lines(console, [f"{state.run.name}: {message}"])
 
 
-def _table(states: "Iterable[RunProgress]") -> Table:
-    table = Table(Column("run", overflow="fold"), "shards done", "state")
-    for state in states:
-        word = "finished" if state.finished else "failed" if state.problem else "not finished"
-        table.add_row(escape(printable(state.run.name)), f"{state.done}/{state.shards}", word)
-    return table
+def _print_states(states: "Sequence[RunProgress]", as_json: bool) -> None:
+    records: list[dict[str, Any]] = [
+        {
+            "run": state.run.name,
+            "state": "finished" if state.finished else "failed" if state.problem else "unfinished",
+            "shards_done": state.done,
+            "shards": state.shards,
+        }
+        for state in states
+    ]
+    if as_json:
+        problems = (state.problem for state in states)
+        print_json([r | {"problem": p} for r, p in zip(records, problems, strict=True)])
+    else:
+        Console().print(records_table(records, words=2))

@@ -36,9 +36,8 @@ def adversarial_numinamath(
         source: A file that `misstep forge build` wrote, or sample: the 64 bundled solutions.
         subset: Use only this subset: one of the corpus's own sources.
         domain: The prompt of critique: mathematics, generic, science or programming.
-        critic: The critic: critique (reads the whole solution at once), stepwise, a baseline
-            (no_error, last_step, uniform, label_distribution), or your own solver as
-            `file.py@solver`.
+        critic: critique (reads the whole solution at once), stepwise, a baseline (no_error,
+            last_step, uniform, label_distribution), or your own solver as `file.py@solver`.
         votes: The number of votes that decide a critique.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
@@ -47,17 +46,7 @@ def adversarial_numinamath(
         tag: The word for a step in the prompt: paragraph, step or proof_step.
     """
     dataset = adversarial_dataset(source, subset)
-    judged_by = find_critic(
-        critic,
-        dataset,
-        domain=domain,
-        tag=tag,
-        votes=votes,
-        adaptive=adaptive,
-        weighted=weighted,
-        style=style,
-        order=order,
-    )
+    judged_by = find_critic(critic, dataset, domain, tag, votes, adaptive, weighted, style, order)
     return Task(
         dataset=dataset,
         solver=judged_by.solver,

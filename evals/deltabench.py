@@ -12,9 +12,9 @@ from inspect_ai.solver import Solver
 
 from misstep.evals._views import FIRST_ERROR_VIEW
 from misstep.loaders import first_error_dataset
-from misstep.registry import Tag, evals, register_variants
+from misstep.registry import Tag, evals, find_domain, register_variants
 from misstep.scorers import first_error, first_error_lenient, subset_column
-from misstep.solvers import Order, find_critic, warn_of_long_critiques
+from misstep.solvers import Order, critique_prompt, find_critic, warn_of_long_prompts
 
 
 @task
@@ -40,17 +40,15 @@ def deltabench(
         subset: Use only this kind of problem: math, code, Physics&Chemistry&Biology or general.
         domain: The prompt of critique: mathematics, generic, science or programming.
         source: A registered source, or your own JSON, JSONL, CSV or Parquet file.
-        critic: The critic: critique (reads the whole solution at once), stepwise, reward (the first
-            step under a threshold), a baseline (no_error, last_step, uniform, label_distribution),
-            or your own solver as `file.py@solver`.
+        critic: critique (reads the whole solution at once), stepwise, reward (the first step under
+            a threshold), a baseline (no_error, last_step, uniform, label_distribution), or your own
+            solver as `file.py@solver`.
         votes: The number of votes that decide a critique. Default: 8 for critique, else 1.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
-        style: The prompts of stepwise, and of a chat model that gives rewards: single_token,
-            written or plain.
+        style: The prompts of stepwise and reward: single_token, written or plain.
         order: The order of stepwise: sequential or parallel.
-        threshold: With critic=reward, a step with a smaller reward is wrong. Default: the reward
-            model's own threshold.
+        threshold: Steps with a smaller reward are wrong. Default: the reward model's own value.
         tag: The word for a section in the prompt: paragraph, step or proof_step.
         exclude_misfits: Exclude the rows whose annotations do not fit their sections.
         context: The model's context in tokens. A warning names longer prompts before the run.
@@ -60,19 +58,13 @@ def deltabench(
     if votes is None:
         votes = 8 if critic == "critique" else 1
     judged_by = find_critic(
-        critic,
-        dataset,
-        domain=domain,
-        tag=tag,
-        votes=votes,
-        adaptive=adaptive,
-        weighted=weighted,
-        style=style,
-        order=order,
-        threshold=threshold,
+        critic, dataset, domain, tag, votes, adaptive, weighted, style, order, threshold
     )
     if critic == "critique":
-        warn_of_long_critiques(dataset, context, domain, tag)
+        asks = find_domain(domain)
+        warn_of_long_prompts(
+            dataset, context, lambda problem, steps: critique_prompt(asks, problem, steps, tag)
+        )
     return Task(
         dataset=dataset,
         solver=judged_by.solver,

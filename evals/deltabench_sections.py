@@ -14,7 +14,7 @@ from misstep.evals._views import ERROR_SECTIONS_VIEW
 from misstep.loaders import error_sections_dataset
 from misstep.registry import evals, register_variants
 from misstep.scorers import error_sections, error_sections_published, subset_column
-from misstep.solvers import find_section_critic, warn_of_long_sections
+from misstep.solvers import find_section_critic, sections_prompt, warn_of_long_prompts
 
 
 @task
@@ -34,8 +34,8 @@ def deltabench_sections(
     Args:
         subset: Use only this kind of problem: math, code, Physics&Chemistry&Biology or general.
         source: A registered source, or your own JSON, JSONL, CSV or Parquet file.
-        critic: The critic: critique, a baseline (no_error, all_sections, section_range), or your
-            own solver as `file.py@solver`.
+        critic: critique, a baseline (no_error, all_sections, section_range), or your own solver as
+            `file.py@solver`.
         structured: Constrain replies to a JSON schema, if the provider supports it.
         first: The first section that section_range flags.
         last: The last section that section_range flags.
@@ -44,17 +44,15 @@ def deltabench_sections(
         accept: The sha256 of a changed copy of a registered source that you want to use.
     """
     dataset = error_sections_dataset(source, subset, accept, exclude_misfits)
-    judged_by = find_section_critic(critic, structured=structured, first=first, last=last)
+    judged_by = find_section_critic(critic, structured, first, last)
     if critic == "critique":
-        warn_of_long_sections(dataset, context, structured)
+        warn_of_long_prompts(
+            dataset, context, lambda problem, steps: sections_prompt(problem, steps, structured)
+        )
     return Task(
         dataset=dataset,
         solver=judged_by.solver,
-        scorer=[
-            error_sections(structured),
-            error_sections_published(structured),
-            subset_column(),
-        ],
+        scorer=[error_sections(structured), error_sections_published(structured), subset_column()],
         config=judged_by.config,
         viewer=ERROR_SECTIONS_VIEW,
         # Macro, as in the paper: each solution has the same weight. Strict, because the published

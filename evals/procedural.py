@@ -49,33 +49,22 @@ def procedural(
         difficulty: From 1 to 3: larger numbers, and more to keep in mind.
         correct_share: The share of rows without an error.
         domain: The prompt of critique: generic, mathematics, science or programming.
-        critic: The critic: critique (reads the whole solution at once), stepwise, reward (the first
-            step under a threshold), a baseline (no_error, last_step, uniform, label_distribution),
-            or your own solver as `file.py@solver`.
+        critic: critique (reads the whole solution at once), stepwise, reward (the first step under
+            a threshold), a baseline (no_error, last_step, uniform, label_distribution), or your own
+            solver as `file.py@solver`.
         votes: The number of votes that decide a critique.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
-        style: The prompts of stepwise, and of a chat model that gives rewards: single_token,
-            written or plain.
+        style: The prompts of stepwise and reward: single_token, written or plain.
         order: The order of stepwise: sequential or parallel.
-        threshold: With critic=reward, a step with a smaller reward is wrong. Default: the reward
-            model's own threshold.
+        threshold: Steps with a smaller reward are wrong. Default: the reward model's own value.
         tag: The word for a step in the prompt: paragraph, step or proof_step.
     """
     dataset = procedural_dataset(
         seed, n, steps, position, error_types, families, difficulty, correct_share
     )
     judged_by = find_critic(
-        critic,
-        dataset,
-        domain=domain,
-        tag=tag,
-        votes=votes,
-        adaptive=adaptive,
-        weighted=weighted,
-        style=style,
-        order=order,
-        threshold=threshold,
+        critic, dataset, domain, tag, votes, adaptive, weighted, style, order, threshold
     )
     return Task(
         dataset=streamed(dataset),

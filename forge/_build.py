@@ -63,17 +63,7 @@ def build_set(
     calls: CallSettings,
     on_each: Callable[[InjectionResult], None],
 ) -> BuildResult:
-    """Build a set in a folder, or resume a build there.
-
-    Args:
-        source: The name of the corpus.
-        rows: The rows of the corpus.
-        settings: The settings of the build.
-        injector: The model that injects errors.
-        reviewer: The model that confirms errors, if there is one.
-        folder: The folder of the build.
-        calls: How the models are called.
-        on_each: Called with the result of each sample.
+    """Build a set in a folder, or resume a build there. `on_each` gets the result of each sample.
 
     Raises:
         MisstepError: No row can be used, a file cannot be written, or the run failed.

@@ -66,10 +66,7 @@ def _step_tolerance(steps: int) -> int:
 def check_example(example: Example, comparison: Comparison | None) -> list[Failure]:
     """Return the failures of all automatic checks of an example.
 
-    Args:
-        example: The example.
-        comparison: The comparison of the final answer with the right answer. None if one of them
-            is missing, and for an untouched solution.
+    `comparison` compares the final answer with the right one. It is None if one of them is missing.
     """
     if example.untouched:
         return list(_untouched_failures(example))

@@ -4,13 +4,14 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from misstep.forge._checks import AUTOMATIC_CHECKS
 from misstep.forge._example import Example
 from misstep.forge._offline import OFFLINE
-from misstep.registry import MisstepError, corpora
+from misstep.registry import MisstepError, corpora, fill
 
 DATA_NAME = "adversarial"
 """The name of the data files without suffix."""
@@ -52,102 +53,36 @@ def _parquet(rows: list[dict[str, Any]]) -> bytes:
     return stream.getvalue()
 
 
-_HEAD = """---
-license: {licence}
-task_categories:
-- text-generation
-tags:
-- process-supervision
-- error-detection
-- mathematics
-configs:
-- config_name: default
-  data_files:
-  - split: test
-    path: {data}.parquet
----
-
-# Worked solutions with an injected late error
-
-The task: given a problem and a worked solution, find the index of the first wrong step, or -1 if
-there is none. The solutions come from {source}. {injector} changed one late step of a solution
-into a logical error of a named type, and rewrote all later steps. The set has {count} examples:
-{wrong} with an error and {untouched} untouched (label -1).
-
-```python
-from datasets import load_dataset
-
-rows = load_dataset("json", data_files="{data}.jsonl", split="train")
-```
-
-```bash
-inspect eval misstep/adversarial_numinamath -T source={data}.jsonl --model openai/gpt-4o-mini
-misstep forge check {data}.jsonl
-```
-"""
-
-_FIELDS = """
-| field | meaning |
-| --- | --- |
-| `id`, `problem`, `subset` | from the source; the subset is a part of the source |
-| `steps`, `label` | the solution that a critic sees; the index of its first wrong step, or -1 |
-| `final_answer_correct` | whether the final answer is right |
-| `generator` | the model that injected the error |
-| `error_type` | the type of the error; empty if there is none |
-| `original_steps`, `answer` | the original solution and the right answer |
-| `final_answer` | the final answer of the modified solution |
-| `late_fraction` | the part of the solution, from its end, that gets the error |
-| `rationale`, `what_changed`, `why_incorrect` | explanations by the injector |
-| `detection_difficulty` | explanation by the injector: why the error is hard to see |
-| `checks` | the checks that the example passed |
-"""
-
-
 def dataset_card(
     examples: Sequence[Example], settings: Mapping[str, Any], rejects: Counter[str]
 ) -> str:
-    """Return the card as Markdown with the header that the Hugging Face hub reads.
-
-    Args:
-        examples: The accepted examples.
-        settings: The settings of the build.
-        rejects: The number of rejected samples by reason.
-    """
-    source = str(settings["source"])
+    """Return the card as Markdown with the header that the Hugging Face hub reads."""
+    source, injector = str(settings["source"]), str(settings["injector"])
     corpus = corpora().get(source)
-    injector = str(settings["injector"])
-    untouched = sum(example.untouched for example in examples)
-    head = _HEAD.format(
-        licence=corpus.licence.lower() if corpus else "other",
-        data=DATA_NAME,
-        source=f"`{corpus.repository if corpus else source}`",
-        injector="The offline injector (rules, no model)"
-        if injector.startswith(f"{OFFLINE}/")
-        else f"`{injector}`",
-        count=len(examples),
-        wrong=len(examples) - untouched,
-        untouched=untouched,
-    )
+    offline = injector.startswith(f"{OFFLINE}/")
     types = Counter(str(one.error_type) for one in examples if not one.untouched)
-    parts = [
-        head,
-        _table("type of error", types),
-        "## Checks\n\nEvery example with an error passed these automatic checks: "
-        + ", ".join(f"`{check}`" for check in AUTOMATIC_CHECKS)
-        + (", and `confirmed` by a second model." if settings.get("reviewer") else ".")
-        + " No person has read all examples. Errors that no check detects are possible.",
-        _table("rejected for", rejects),
-        "## Fields\n" + _FIELDS,
-        "## Settings\n\n" + "\n".join(f"- {name}: `{value}`" for name, value in settings.items()),
-    ]
-    return "\n".join(part for part in parts if part) + "\n"
+    checks = ", ".join(f"`{check}`" for check in AUTOMATIC_CHECKS)
+    values = {
+        "licence": corpus.licence.lower() if corpus else "other",
+        "source": f"`{corpus.repository if corpus else source}`",
+        "injector": "The offline injector (rules, no model)" if offline else f"`{injector}`",
+        "count": len(examples),
+        "wrong": types.total(),
+        "untouched": len(examples) - types.total(),
+        "types": _table("type of error", types),
+        "checks": f"{checks}, and `confirmed` by a second model"
+        if settings.get("reviewer")
+        else checks,
+        "rejects": _table("rejected for", rejects),
+        "settings": "\n".join(f"- {name}: `{value}`" for name, value in settings.items()),
+    }
+    template = (files("misstep.forge") / "card.md").read_text(encoding="utf-8")
+    return fill(template, {f"{{{name}}}": str(value) for name, value in values.items()})
 
 
-def _table(title: str, counts: Counter[str]) -> str:
-    if not counts:
-        return ""
-    rows = [f"| {name} | {count} |" for name, count in sorted(counts.items())]
-    return "\n".join([f"| {title} | examples |", "| --- | ---: |", *rows, ""])
+def _table(heading: str, counts: Counter[str]) -> str:
+    rows = [f"| {name} | {count} |\n" for name, count in sorted(counts.items())]
+    return f"| {heading} | examples |\n| --- | ---: |\n{''.join(rows)}" if rows else ""
 
 
 def push_to_hub(folder: Path, repository: str) -> str:
@@ -170,7 +105,7 @@ def push_to_hub(folder: Path, repository: str) -> str:
     hub = HfApi()
     try:
         hub.create_repo(repository, repo_type="dataset", private=True, exist_ok=True)
-        done = hub.upload_folder(
+        uploaded = hub.upload_folder(
             repo_id=repository,
             repo_type="dataset",
             folder_path=folder,
@@ -184,4 +119,4 @@ def push_to_hub(folder: Path, repository: str) -> str:
             f"{repository}: the upload failed ({reason}). The files are in {folder}. Log in with "
             "`hf auth login` and run the same command again."
         ) from None
-    return str(done)
+    return str(uploaded)

@@ -1,8 +1,8 @@
 """The solver that injects an error: ask the injector, check its reply, and ask again on failure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import anyio
@@ -34,7 +34,6 @@ from misstep.forge._messages import (
     InjectionReply,
     Reject,
     ReviewReply,
-    UnreadableReplyError,
     complaint_text,
     read_reply,
     request_text,
@@ -103,13 +102,7 @@ def inject(
 ) -> Solver:
     """Inject an error with the model role `injector`. Samples with `inject` false stay untouched.
 
-    Args:
-        max_attempts: The number of attempts. Each attempt names the failures of the one before.
-        temperature: The temperature of the injector.
-        max_tokens: The token limit of a reply.
-        seed: The seed of the first attempt; each later attempt adds 1.
-        late_fraction: The part of the solution, from its end, that gets the error.
-        reviewed: Ask the model role `reviewer` to confirm the error.
+    Each attempt names the failures of the one before, and adds 1 to the seed.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -118,7 +111,7 @@ def inject(
                 state,
                 get_model(role="injector", required=True),
                 get_model(role="reviewer", required=True) if reviewed else None,
-                _CallConfig(temperature, max_tokens, seed),
+                partial(_config, temperature, max_tokens, seed),
                 late_fraction,
             )
             RESULTS[state.uuid] = await injection.run(max_attempts)
@@ -155,22 +148,14 @@ def _example(
     )
 
 
-@dataclass(frozen=True)
-class _CallConfig:
-    """The part of the model settings that is the same in all calls."""
-
-    temperature: float
-    max_tokens: int
-    seed: int
-
-    @cache  # noqa: B019 (few instances, one for each run)
-    def generate_config(self, attempt: int, reply: type) -> GenerateConfig:
-        return GenerateConfig(
-            temperature=self.temperature,
-            max_tokens=self.max_tokens,
-            seed=self.seed + attempt,
-            response_schema=ResponseSchema(name=reply.__name__, json_schema=json_schema(reply)),
-        )
+@cache
+def _config(
+    temperature: float, max_tokens: int, seed: int, attempt: int, reply: type
+) -> GenerateConfig:
+    schema = ResponseSchema(name=reply.__name__, json_schema=json_schema(reply))
+    return GenerateConfig(
+        temperature=temperature, max_tokens=max_tokens, seed=seed + attempt, response_schema=schema
+    )
 
 
 @dataclass
@@ -180,12 +165,11 @@ class _Injection:
     state: TaskState
     injector: Model
     reviewer: Model | None
-    config: _CallConfig
+    configure: Callable[[int, type], GenerateConfig]
     late_fraction: float
     result: InjectionResult = field(default_factory=InjectionResult)
 
     async def run(self, max_attempts: int) -> InjectionResult:
-        """Ask until an example passes, but at most `max_attempts` times."""
         messages: list[ChatMessage] = [
             ChatMessageSystem(content=system_text(self.state)),
             ChatMessageUser(content=request_text(self.state, self.late_fraction)),
@@ -218,19 +202,17 @@ class _Injection:
         """Return the example in a reply. The steps before the error are the original ones."""
         if output.stop_reason in _FAILED_STOPS:
             return Reject("reply", *_FAILED_STOPS[output.stop_reason])
-        try:
-            reply = read_reply(output.completion, InjectionReply)
-        except UnreadableReplyError as problem:
-            return Reject("reply", problem.reason, problem.detail)
+        reply = read_reply(output.completion, InjectionReply)
+        if isinstance(reply, Reject):
+            return reply
         steps: list[str] = self.state.metadata["steps"]
         if not 0 <= reply.error_step < len(steps):
             detail = f"step {reply.error_step} is not one of 0 to {len(steps) - 1}"
             return Reject(Check.ERROR_IN_LAST_QUARTER.value, "step_out_of_range", detail)
         allowed = self.state.metadata["error_types"]
         if reply.error_type not in allowed:
-            detail = (
-                f"{reply.error_type!r} is none of those that were asked for: {', '.join(allowed)}"
-            )
+            names = ", ".join(allowed)
+            detail = f"{reply.error_type!r} is none of those that were asked for: {names}"
             return Reject(Check.LOGICAL_ERROR_TYPE.value, "unknown_type", detail)
         return _example(
             self.state,
@@ -262,10 +244,9 @@ class _Injection:
         output = await self._ask(reviewer, messages, ReviewReply, attempt)
         if isinstance(output, Reject):
             return [Failure(Check.CONFIRMED, output.reason, output.detail)]
-        try:
-            reply = read_reply(output.completion, ReviewReply)
-        except UnreadableReplyError as problem:
-            return [Failure(Check.CONFIRMED, f"reviewer_{problem.reason}", problem.detail)]
+        reply = read_reply(output.completion, ReviewReply)
+        if isinstance(reply, Reject):
+            return [Failure(Check.CONFIRMED, f"reviewer_{reply.reason}", reply.detail)]
         if reply.confirmed and reply.first_wrong_step == example.label:
             return []
         detail = f"a reviewer finds the first flaw at step {reply.first_wrong_step}: {reply.reason}"
@@ -275,7 +256,7 @@ class _Injection:
         self, model: Model, messages: list[ChatMessage], reply: type, attempt: int
     ) -> ModelOutput | Reject:
         """Make one call. A call that was answered once, also in an earlier run, is not repeated."""
-        config = self.config.generate_config(attempt, reply)
+        config = self.configure(attempt, reply)
         policy = CachePolicy(expiry=None, scopes={"sample": str(self.state.sample_id)})
         try:
             output = await model.generate(messages, config=config, cache=policy)

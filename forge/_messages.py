@@ -44,15 +44,6 @@ class ReviewReply(BaseModel):
     reason: str
 
 
-class UnreadableReplyError(Exception):
-    """A reply that is not the requested JSON object."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(detail)
-        self.reason = reason
-        self.detail = detail
-
-
 @dataclass(frozen=True)
 class Reject:
     """Why an attempt failed."""
@@ -116,19 +107,15 @@ def review_text(example: Example) -> str:
     )
 
 
-def read_reply(text: str, kind: type[T]) -> T:
-    """Return the JSON object in a reply, alone or in a code block.
-
-    Raises:
-        UnreadableReplyError: The reply has no such object, or a field is missing or malformed.
-    """
+def read_reply(text: str, kind: type[T]) -> T | Reject:
+    """Return the JSON object in a reply, alone or in a code block, or why there is none."""
     fenced = _FENCED.search(text)
     body = (fenced[1] if fenced else text).strip()
     start, end = body.find("{"), body.rfind("}")
     try:
         content = json.loads(body[start : end + 1] if 0 <= start < end else body)
     except (ValueError, RecursionError) as problem:  # ValueError also for a number that is too long
-        raise UnreadableReplyError("not_json", f"the reply is not JSON: {problem}") from None
+        return Reject("reply", "not_json", f"the reply is not JSON: {problem}")
     try:
         return kind.model_validate(content)
     except ValidationError as problem:
@@ -136,4 +123,4 @@ def read_reply(text: str, kind: type[T]) -> T:
         missing = any(error["type"] == "missing" for error in errors)
         detail = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'reply'}: {e['msg']}" for e in errors)
         reason = "missing_field" if missing else "malformed_field"
-        raise UnreadableReplyError(reason, detail) from None
+        return Reject("reply", reason, detail)

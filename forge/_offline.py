@@ -139,13 +139,7 @@ def _numbered(steps: list[str]) -> list[str]:
 
 
 def offline_rows(seed: int, error_types: Collection[str], limit: int) -> Iterator[RawRow]:
-    """Yield rows of the source `offline`.
-
-    Args:
-        seed: The seed of the solutions.
-        error_types: The types of the errors that can be injected.
-        limit: The number of rows.
-    """
+    """Yield rows of the source `offline` in which these errors can be injected."""
     types = list(ERROR_CASES)
     indices = (index for index in count() if types[index % len(types)] in error_types)
     for index in islice(indices, limit):
@@ -153,13 +147,7 @@ def offline_rows(seed: int, error_types: Collection[str], limit: int) -> Iterato
 
 
 def sample_examples(seed: int = 0, wrong: int = 48, untouched: int = 16) -> list[Example]:
-    """Return the bundled sample: examples with an error, over all types, and untouched ones.
-
-    Args:
-        seed: The seed of the solutions.
-        wrong: The number of examples with an error.
-        untouched: The number of examples without an error.
-    """
+    """Return the bundled sample: examples with an error, over all types, and untouched ones."""
     return [
         offline_solution(seed, index).example(with_error=index < wrong)
         for index in range(wrong + untouched)
@@ -170,11 +158,7 @@ class OfflineAPI(Provider):
     """Rules in place of a model. They know only solutions of the source `offline`."""
 
     async def respond(self, request: ModelRequest) -> ModelOutput:
-        """Return the injected error of the current sample.
-
-        Raises:
-            ModelError: The sample is not from the source `offline`.
-        """
+        """Return the injected error of the current sample."""
         found = known_solution(request.sample_id or "")
         if found is None:
             raise ModelError(

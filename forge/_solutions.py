@@ -53,10 +53,7 @@ class ExaminedRow:
 def examine_row(number: int, row: object, min_steps: int = MIN_STEPS) -> ExaminedRow:
     """Read a row of a corpus, and decide whether it can be used.
 
-    Args:
-        number: The row's number. It names a row that has no id.
-        row: An object with `problem`, `solution`, and optionally `source`, `answer` and `id`.
-        min_steps: The smallest number of steps that a usable solution has.
+    A row has `problem`, `solution`, and optionally `source`, `answer` and `id`.
     """
     if not isinstance(row, Mapping):
         return ExaminedRow("", 0, None, SkipReason.MALFORMED)
@@ -187,12 +184,7 @@ class Analysis:
 
 
 def analyse(rows: Iterable[RawRow], min_steps: int) -> Analysis:
-    """Read a corpus once, and count structures, lengths and steps by source.
-
-    Args:
-        rows: The rows of the corpus.
-        min_steps: The smallest number of steps that a usable solution has.
-    """
+    """Read a corpus once, and count structures, lengths and steps by source."""
     analysis = Analysis()
     for number, row in rows:
         examined = examine_row(number, row, min_steps)

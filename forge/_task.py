@@ -56,12 +56,7 @@ VIEW = ViewerConfig(
 
 
 def injection_task(dataset: MemoryDataset, settings: BuildSettings) -> Task:
-    """Return the task that injects errors into samples.
-
-    Args:
-        dataset: The samples.
-        settings: The settings of the build.
-    """
+    """Return the task that injects errors into samples."""
     return Task(
         name="injection",
         dataset=dataset,

@@ -1,17 +1,17 @@
 """Drawing a problem together with one error that could happen in it.
 
-Every row has such a draft; whether the error is shown is decided elsewhere. So whatever the draft
-decides (the problem, the length, the wordings, the decoys, the re-checks) tells nothing about it.
+Every row has a draft with an error. Another module decides whether the error is shown. So the
+problem, the length, the wordings, the decoys and the re-checks do not reveal it.
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
-from misstep.generator._facts import Outcome
 from misstep.generator._graph import (
+    Build,
     DeadEndError,
     Problem,
     Ref,
@@ -21,26 +21,26 @@ from misstep.generator._graph import (
 )
 from misstep.samples import third_of
 
+Outcome = Literal["plain", "cancelled", "corrected"]
+"""The error stays, a second error restores the answer, or a re-check corrects it."""
+
 RECHECKED = 0.45
-"""The share of drafts with a step that goes over an earlier one again."""
+"""The share of drafts with a step that checks an earlier one again."""
 CORRECTED = 0.3
-"""The share of those in which that earlier one is where the error is."""
+"""The share of these drafts in which the checked step has the error."""
 CANCELLED = 0.2
-"""The share of the rest for which a second error is sought that restores the answer."""
+"""The share of the other drafts that try a second error to restore the answer."""
 COMMON = ("off_by_one", "misread")
 """The errors that almost every step allows."""
 RARE_FIRST = 0.7
-"""How often others are tried before them."""
+"""The share of draws that try other error types first."""
 ODD = 0.15
 """The share of steps that are written in an unusual way."""
 MOST_ODD = 2
 NEAR = 4
-"""How many times larger or smaller than the right value a wrong one may be."""
+"""The largest ratio between a wrong value and the right one."""
 CLOSE = 20
-"""How far off, in percent, the second of two errors that cancel out may be."""
-
-Build = Callable[[Random, int, int], Problem]
-"""Makes a problem whose graph has so many nodes, at a difficulty."""
+"""The largest difference, in percent, of a second error that restores the answer."""
 
 
 @dataclass
@@ -50,12 +50,12 @@ class Draft:
     problem: Problem
     frames: Sequence[str]
     rechecks: Mapping[int, int]
-    """The node that is gone over again, by the node after which that happens."""
+    """The nodes that are checked again, by the node after which that happens."""
     right: Sequence[Any]
     node: int
     slip: Slip
     wrong: Sequence[Any]
-    """The values in the end, where the error is shown."""
+    """The values at the end if the error is shown."""
     outcome: Outcome = "plain"
     odd: Sequence[int] = ()
     """The nodes that are written in an unusual way."""
@@ -75,18 +75,10 @@ def draw(
     error_types: Container[str],
     position: str,
 ) -> Draft:
-    """Make one draft.
-
-    Args:
-        random: Decides everything.
-        build: The family's builder.
-        steps: How many steps the solution has.
-        difficulty: From 1 to 3.
-        error_types: The errors that are wanted.
-        position: The third of the solution in which the error is wanted, or any.
+    """Make one draft with an error of one of the types, in that third of the solution.
 
     Raises:
-        DeadEndError: This draw leads nowhere.
+        DeadEndError: This draw gives no such draft.
     """
     rechecking = random.random() < RECHECKED
     correcting = rechecking and random.random() < CORRECTED
@@ -106,18 +98,13 @@ def draw(
             slip, wrong = found
             frames = [random.choice(each.frames) for each in nodes]
             draft = Draft(problem, frames, rechecks, right, node, slip, wrong)
-            _settle(random, draft, correcting, cancelling)
+            if correcting:
+                draft.wrong, draft.outcome = draft.right, "corrected"
+            elif cancelling:
+                _cancel(random, draft)
+            draft.odd = _odd(random, draft)
             return draft
     raise DeadEndError
-
-
-def _settle(random: Random, draft: Draft, correcting: bool, cancelling: bool) -> None:
-    """Decide what becomes of the error, and which other steps are written in an unusual way."""
-    if correcting:
-        draft.wrong, draft.outcome = draft.right, "corrected"
-    elif cancelling:
-        _cancel(random, draft)
-    draft.odd = _odd(random, draft)
 
 
 def _slip(
@@ -127,7 +114,7 @@ def _slip(
     node: int,
     error_types: Container[str],
 ) -> tuple[Slip, list[Any]] | None:
-    """One slip of a node that changes its value; rarer types are preferred to common ones."""
+    """Return a slip of a node that changes its value. Rare types come first most often."""
     by_type: dict[str, list[Slip]] = {}
     for slip in problem.nodes[node].slips(random):
         if slip.error_type in error_types:
@@ -154,7 +141,7 @@ def _number(value: object) -> bool:
 
 
 def _near(wrong: Any, right: Any) -> bool:  # noqa: ANN401
-    """Whether a wrong value is of the right one's size."""
+    """Return whether a wrong value has a similar size as the right one."""
     if not _number(right) or not wrong or not right:
         return True
     small, large = sorted((abs(wrong), abs(right)))
@@ -162,7 +149,7 @@ def _near(wrong: Any, right: Any) -> bool:  # noqa: ANN401
 
 
 def _rechecks(random: Random, problem: Problem, node: int, correcting: bool) -> dict[int, int]:
-    """Which node is gone over again, and after which: before anything that uses it."""
+    """Return which node is checked again, and after which node: before any node that uses it."""
     last = len(problem.nodes) - 1
     others = [other for other in range(last) if other != node]
     target = node if correcting else random.choice(others)
@@ -178,7 +165,7 @@ def _rechecks(random: Random, problem: Problem, node: int, correcting: bool) -> 
 
 
 def _cancel(random: Random, draft: Draft) -> None:
-    """Seek a second error that restores the answer: a result that its equation does not give."""
+    """Try a second error that restores the answer: a result that its equation does not give."""
     nodes = draft.problem.nodes
     places = [
         place
@@ -201,7 +188,7 @@ def _cancel(random: Random, draft: Draft) -> None:
 
 
 def _odd(random: Random, draft: Draft) -> tuple[int, ...]:
-    """The nodes that are written in an unusual way; never those that are wrong."""
+    """Return the nodes that are written in an unusual way. Wrong nodes never are."""
     able = [
         place
         for place, node in enumerate(draft.problem.nodes)
@@ -212,7 +199,7 @@ def _odd(random: Random, draft: Draft) -> tuple[int, ...]:
 
 
 def dependants(draft: Draft) -> int:
-    """How many later steps are computed from a value that the error has made wrong."""
+    """Return how many later steps use a value that is wrong because of the error."""
     if draft.outcome == "corrected":
         return 0
     touched = [

@@ -15,12 +15,12 @@ class Ref(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is done with operands, and how that is written."""
+    """A computation, and how it is written."""
 
     run: Callable[..., Any]
     show: Callable[..., str]
     odd: Callable[..., str] | None = None
-    """An unusual way of writing the same, just as right: what decoys are made of."""
+    """An unusual but correct way to write it, for decoys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,13 @@ Slips = Callable[[Random], Iterable[Slip]]
 Fits = Callable[[Any], bool]
 
 
-def no_slips(random: Random) -> Iterable[Slip]:
-    """For a node that nobody gets wrong."""
-    return ()
-
-
-def anything(value: object) -> bool:
-    """For a node whose value needs no limits."""
-    return True
+def words(text: str) -> list[str]:
+    """Return the words of a text, for long lists of names."""
+    return text.split()
 
 
 def text_of(value: object) -> str:
-    """A value as steps write it."""
+    """Return a value as steps write it."""
     if isinstance(value, Fraction):
         return (
             f"{value.numerator}/{value.denominator}" if value.denominator > 1 else str(int(value))
@@ -59,76 +54,116 @@ def text_of(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A quantity: how it is computed, how a step says so, and how it can go wrong."""
+    """A quantity: how it is computed, how a step states it, and how it can go wrong."""
 
     name: str
     operation: Operation
     operands: tuple[Any, ...]
-    """Plain values, which the problem gives, and Refs."""
+    """Refs, and plain values that the problem gives."""
     frames: Sequence[str]
-    """Wordings, with {name}, {Name}, {expr} and {value}."""
-    slips: Slips = no_slips
-    fits: Fits = anything
-    """Whether a value is of the kind and size that right solutions have."""
-    text: Callable[[Any], str] = text_of
+    """Wordings with {name}, {Name}, {expr} and {value}."""
+    slips: Slips
+    fits: Fits
+    """Whether a value has the kind and size of values in right solutions."""
+    text: Callable[[Any], str]
 
     def say(self, frame: str, operation: Operation, given: Sequence[Any], value: object) -> str:
-        """The sentence for a computation of this node."""
+        """Return the sentence for a computation of this node."""
         return self._fill(frame, operation.show(*given), value)
 
     def say_oddly(self, frame: str, given: Sequence[Any], value: object) -> str:
-        """The same sentence with the unusual way of writing."""
+        """Return the same sentence with the unusual way of writing."""
         show = self.operation.odd or self.operation.show
         return self._fill(frame, show(*given), value)
 
     def _fill(self, frame: str, expr: str, value: object) -> str:
-        name = self.name
-        capital = name[:1].upper() + name[1:]
-        return frame.format(name=name, Name=capital, expr=expr, value=self.text(value))
+        capital = self.name[:1].upper() + self.name[1:]
+        return frame.format(name=self.name, Name=capital, expr=expr, value=self.text(value))
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem and the graph of its solution; the last node is the answer."""
+    """A problem and the graph of its solution. The last node is the answer."""
 
     text: str
     nodes: Sequence[Node]
 
 
+Build = Callable[[Random, int, int], Problem]
+"""Makes a problem with a number of nodes at a difficulty."""
+
+
 class DeadEndError(Exception):
-    """A draw that leads nowhere; another is made."""
+    """A random draw that gives no usable problem. Another draw is made."""
 
 
 def operands_of(operands: Iterable[Any], values: Sequence[Any]) -> list[Any]:
-    """The operands with the nodes' values in place of the references."""
+    """Return the operands with values in place of references."""
     return [values[item.node] if type(item) is Ref else item for item in operands]
 
 
 def evaluate(
     nodes: Sequence[Node], slips: Mapping[int, Slip], forced: Mapping[int, Any]
 ) -> list[Any]:
-    """The value of every node, computed in order.
+    """Return the value of every node. All values that depend on a slip follow from it.
 
     Args:
         nodes: The graph.
-        slips: What goes wrong, by node; whatever depends on it follows.
-        forced: Values that are written down whatever the computation gives, by node.
+        slips: The slips by node.
+        forced: Values by node that replace the computed ones.
 
     Raises:
-        DeadEndError: A value is not of the kind that right solutions have.
+        DeadEndError: A value does not fit.
     """
     values: list[Any] = []
     for index, node in enumerate(nodes):
-        slip = slips.get(index)
         if index in forced:
             value = forced[index]
         else:
-            doing = node if slip is None else slip
+            computed = slips.get(index, node)
             try:
-                value = doing.operation.run(*operands_of(doing.operands, values))
+                value = computed.operation.run(*operands_of(computed.operands, values))
             except (ArithmeticError, LookupError, ValueError):
                 raise DeadEndError from None
         if not node.fits(value):
             raise DeadEndError
         values.append(value)
     return values
+
+
+class Sheet:
+    """A graph in the making: its nodes so far and their right values."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.values: list[Any] = []
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def add(
+        self,
+        name: str,
+        operation: Operation,
+        operands: Sequence[Any],
+        frames: Sequence[str],
+        slips: Slips | Sequence[Slip] = (),
+        fits: Fits = lambda value: True,
+        text: Callable[[Any], str] = text_of,
+    ) -> Ref:
+        """Append a node.
+
+        Raises:
+            DeadEndError: Its value does not fit.
+        """
+        value = operation.run(*operands_of(operands, self.values))
+        if not fits(value):
+            raise DeadEndError
+        draw = slips if callable(slips) else lambda random: slips
+        self.nodes.append(Node(name, operation, tuple(operands), frames, draw, fits, text))
+        self.values.append(value)
+        return Ref(len(self.nodes) - 1)
+
+    def value(self, operand: Any) -> Any:  # noqa: ANN401
+        """Return the right value of an operand."""
+        return self.values[operand.node] if type(operand) is Ref else operand

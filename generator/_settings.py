@@ -1,21 +1,33 @@
-"""What the user asks of the generator, checked."""
+"""The settings of the generator."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from misstep.generator._facts import ERROR_TYPES, POSITIONS
 from misstep.generator.families import FAMILIES
 from misstep.registry import MisstepError, UnknownNameError
 
 STEPS = (4, 24)
-"""The shortest and the longest solution."""
+"""The smallest and the largest number of steps."""
 DIFFICULTIES = (1, 2, 3)
+POSITIONS = ("any", "early", "middle", "late")
+"""The third of a solution in which errors stand."""
+ERROR_TYPES = (
+    "wrong_operation",
+    "sign",
+    "dropped_case",
+    "misread",
+    "unit",
+    "off_by_one",
+    "swapped_roles",
+    "overgeneralisation",
+    "condition",
+)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What solutions are to be like."""
+    """Checked settings of the generator."""
 
     shortest: int
     longest: int
@@ -34,10 +46,18 @@ def settings_of(
     difficulty: int = 2,
     correct_share: float = 0.5,
 ) -> Settings:
-    """Check what was asked for; the arguments are those of `solutions`.
+    """Check the settings of the generator.
+
+    Args:
+        steps: A number of steps, or a range such as 6-12.
+        position: The third in which errors stand: any, early, middle or late.
+        error_types: One or several of ERROR_TYPES. The default is all.
+        families: One or several of FAMILIES. The default is all.
+        difficulty: From 1 to 3.
+        correct_share: The share of solutions without an error.
 
     Raises:
-        MisstepError: A value that is not allowed.
+        MisstepError: A value is not allowed.
     """
     shortest, longest = _range(steps)
     if position not in POSITIONS:
@@ -49,33 +69,29 @@ def settings_of(
         unable = next(name for name in chosen if name not in able)
         allowed = ", ".join(_allowed(unable, ERROR_TYPES, position))
         raise MisstepError(
-            f"error_types={','.join(wanted)}, position={position}: such errors do not happen in "
-            f"the family {unable!r}. Allowed there: {allowed}. Leave out the family or name one of "
-            "its error types."
+            f"error_types={','.join(wanted)}, position={position}: the family {unable!r} has no "
+            f"such errors. Allowed there: {allowed}. Leave out the family or name one of its error "
+            "types."
         )
     if difficulty not in DIFFICULTIES:
         raise MisstepError(f"difficulty={difficulty!r}: allowed are 1, 2 and 3.")
     if not isinstance(correct_share, int | float) or not 0 <= correct_share <= 1:
         raise MisstepError(
-            f"correct_share={correct_share!r}: a share from 0 (every solution has an error) to 1 "
-            "(none has) is wanted, such as 0.5."
+            f"correct_share={correct_share!r}: must be a share from 0 (every solution has an "
+            "error) to 1 (none has), such as 0.5."
         )
     return Settings(shortest, longest, position, wanted, able, int(difficulty), correct_share)
 
 
 def check_count(name: str, value: object, least: int) -> int:
-    """A whole number that is not too small.
-
-    Raises:
-        MisstepError: It is not one.
-    """
+    """Return a value if it is a whole number that is large enough, or raise MisstepError."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise MisstepError(f"{name}={value!r}: a whole number from {least} on is wanted.")
+        raise MisstepError(f"{name}={value!r}: must be a whole number from {least}.")
     return value
 
 
 def _allowed(family: str, error_types: Iterable[str], position: str) -> list[str]:
-    return [kind for kind in error_types if FAMILIES[family].allows(kind, position)]
+    return [name for name in error_types if FAMILIES[family].allows(name, position)]
 
 
 def _range(steps: int | str) -> tuple[int, int]:
@@ -87,13 +103,12 @@ def _range(steps: int | str) -> tuple[int, int]:
         if least <= low <= high <= most:
             return low, high
     raise MisstepError(
-        f"steps={steps!r}: a number from {least} to {most} is wanted, or a range of them such as "
-        "6-12."
+        f"steps={steps!r}: must be a number from {least} to {most}, or a range such as 6-12."
     )
 
 
 def _names(kind: str, given: str | Sequence[str] | None, known: Iterable[str]) -> tuple[str, ...]:
-    """Names out of a list or a comma-separated text, in the order in which they are known."""
+    """Return names from a list or a comma-separated text, in the order of the known names."""
     allowed = list(known)
     if given is None:
         return tuple(allowed)

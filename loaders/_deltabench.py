@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from misstep.loaders._rows import NonEmpty, printed_list, whole_number
+from misstep.loaders._rows import NonEmpty, named, printed_list, whole_number
 from misstep.verdicts import NO_ERROR
 
 PROBLEMS = "annotation_problems"
@@ -25,18 +25,11 @@ class DeltaRow(BaseModel):
 
     question: NonEmpty
     sections: _List | None = None
-    sections_content: str | None = Field(
-        default=None, validation_alias=AliasChoices("sections_content", "section_content")
-    )
+    sections_content: str | None = named("sections_content", "section_content", default=None)
     long_cot: str | None = None
-    errors: _List = Field(
-        validation_alias=AliasChoices("reason_error_section_numbers", "error_section_numbers")
-    )
-    unuseful: _List = Field(
-        default_factory=list,
-        validation_alias=AliasChoices(
-            "reason_unuseful_section_numbers", "idea_error_section_numbers"
-        ),
+    errors: _List = named("reason_error_section_numbers", "error_section_numbers")
+    unuseful: _List = named(
+        "reason_unuseful_section_numbers", "idea_error_section_numbers", default_factory=list
     )
 
 
@@ -46,9 +39,6 @@ def first_error_fields(content: dict[str, Any]) -> dict[str, Any]:
     The label is the smallest annotated section number minus one. If errors are annotated but no
     number belongs to a section, the label is the number of sections, which no verdict matches: the
     row has an error at an unknown place.
-
-    Raises:
-        pydantic.ValidationError: A field is missing or has a wrong type.
     """
     row = DeltaRow.model_validate(content)
     steps = _section_texts(row)

@@ -39,15 +39,9 @@ def file_format(address: str) -> str:
 
 
 def read_rows(address: str) -> Iterator[RawRow]:
-    """Yield the rows of a file, one after the other.
+    """Yield the rows of a local file or any fsspec address; raise DataError if that fails.
 
     Memory is bounded, except for JSON and compressed Parquet, which are read as a whole.
-
-    Args:
-        address: A local path, relative to the user's folder, or any fsspec address.
-
-    Raises:
-        DataError: The format is unknown, or the file cannot be read.
     """
     if file_format(address) not in FORMATS:
         raise DataError(
@@ -66,24 +60,13 @@ def read_rows(address: str) -> Iterator[RawRow]:
 
 
 def parse_rows(content: bytes, address: str) -> Iterator[RawRow]:
-    """Yield the rows in the uncompressed bytes of a file; the address tells the format.
-
-    Raises:
-        DataError: The content does not have this format.
-    """
+    """Yield the rows in the uncompressed bytes of a file; the address tells the format."""
     return _rows(io.BytesIO(content), address)
 
 
 def _rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
-    match file_format(address):
-        case ".parquet":
-            return _parquet_rows(stream, address)
-        case ".csv":
-            return _csv_rows(stream, address)
-        case ".jsonl":
-            return _json_lines(stream, address)
-        case _:
-            return _json_rows(stream, address)
+    readers = {".parquet": _parquet_rows, ".csv": _csv_rows, ".jsonl": _json_lines}
+    return readers.get(file_format(address), _json_rows)(stream, address)
 
 
 def _json_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
@@ -161,15 +144,7 @@ def _parquet_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
 
 
 def write_files(contents: Mapping[Path, bytes], cure: str) -> None:
-    """Write all files or none. Existing files are replaced, folders are created.
-
-    Args:
-        contents: The content of each file.
-        cure: What the user can do if a file cannot be written.
-
-    Raises:
-        DataError: A file cannot be written.
-    """
+    """Write all files or none, and create their folders; an error ends with the cure."""
     ready: dict[Path, str] = {}
     target = Path()
     try:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any
 
 from inspect_ai.dataset import MemoryDataset, Sample
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from misstep.generator import solutions
 from misstep.loaders._deltabench import PROBLEMS, first_error_fields
@@ -15,11 +15,11 @@ from misstep.loaders._files import RawRow, read_rows
 from misstep.loaders._rows import (
     SHOWN,
     BadRow,
+    Id,
     NonEmpty,
+    Steps,
     all_good,
-    id_text,
     index_problem,
-    json_list,
     refuse_other_kind,
     row_kind,
     validate_rows,
@@ -27,14 +27,7 @@ from misstep.loaders._rows import (
     wrong_kind_message,
 )
 from misstep.loaders._sources import source_files
-from misstep.registry import (
-    DataError,
-    Generated,
-    RowKind,
-    SourceFile,
-    UnknownNameError,
-    sources,
-)
+from misstep.registry import DataError, RowKind, SourceFile, UnknownNameError, sources
 from misstep.samples import LabelMetadata, SolutionMetadata
 from misstep.verdicts import NO_ERROR
 
@@ -49,9 +42,9 @@ class FirstErrorRow(BaseModel):
 
     model_config = ConfigDict(extra="allow", strict=True)
 
-    id: Annotated[NonEmpty, BeforeValidator(id_text)]
+    id: Id
     problem: NonEmpty
-    steps: Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
+    steps: Steps
     label: Annotated[int, BeforeValidator(whole_number)]
     subset: NonEmpty | None = None
     generator: str | None = None
@@ -83,19 +76,14 @@ def _row(number: int, content: dict[str, Any]) -> FirstErrorRow:
 
 
 def _label_problems(row: FirstErrorRow) -> Iterator[tuple[str, str]]:
-    # Published rows of DeltaBench whose annotations do not fit are kept; their metadata says so.
-    if "gold_sections" not in row.extra and (
-        problem := index_problem(row.label, len(row.steps), NO_ERROR)
-    ):
+    # Published rows of DeltaBench whose annotations do not fit are kept and flagged.
+    problem = index_problem(row.label, len(row.steps), NO_ERROR)
+    if problem and PROBLEMS not in row.extra:
         yield "label", f"{problem}; labels are -1 or 0 to {len(row.steps) - 1}"
 
 
 def check_file(address: str) -> tuple[list[FirstErrorRow], list[BadRow]]:
-    """Return the good rows of the user's own file, and every problem of the bad ones.
-
-    Raises:
-        DataError: The file cannot be read, has no rows, or has rows of another kind.
-    """
+    """Return the good rows of the user's own file, and every problem of the bad ones."""
     rows, bad = check_rows(read_rows(address))
     refuse_other_kind(rows, bad, address, FIRST_ERROR)
     return rows, bad
@@ -107,17 +95,9 @@ def load_rows(
     accept: str | None = None,
     needed: Sequence[RowKind] = FIRST_ERROR,
 ) -> list[FirstErrorRow]:
-    """Return the checked rows of a source.
+    """Return the checked rows of a registered source or of the user's own file.
 
-    Args:
-        source: A registered source, or the address of the user's own file.
-        subset: Return only the rows of this subset.
-        accept: The sha256 of a file that is accepted instead of the pinned one.
-        needed: The kinds of rows that are allowed.
-
-    Raises:
-        DataError: Rows are missing, changed, malformed or of another kind.
-        UnknownNameError: An unknown source or subset.
+    `accept` is the sha256 of a file that is accepted instead of the pinned one.
     """
     rows = list(_rows(source, subset, accept, needed))
     if subset is None:
@@ -131,10 +111,6 @@ def load_rows(
 def _rows(
     source: str, subset: str | None, accept: str | None, needed: Sequence[RowKind]
 ) -> Iterator[FirstErrorRow]:
-    registered = sources().get(source)
-    named = {file.subset for file in registered.files if file.subset} if registered else set()
-    if named and subset is not None and subset not in named:
-        raise UnknownNameError("subset", subset, named)
     for file in source_files(source, needed, subset, accept):
         command = f"`misstep data check {file.address}`"
         rows = all_good(*check_rows(file.rows), file.address, needed, command)
@@ -144,30 +120,22 @@ def _rows(
         _check_counts(rows, file.entry, accepted=accept is not None)
         for row in rows:
             yield row if row.subset else row.model_copy(update={"subset": file.entry.subset})
-    if registered and registered.generated and subset in (None, registered.generated.subset):
-        yield from _generated_rows(registered.generated)
-
-
-def _generated_rows(wanted: Generated) -> list[FirstErrorRow]:
-    made = (one.row() | {"subset": wanted.subset} for one in solutions(wanted.seed, wanted.rows))
-    return check_rows(enumerate(made, start=1))[0]
+    generated = sources()[source].generated if source in sources() else None
+    if generated and subset in (None, generated.subset):
+        made = solutions(generated.seed, generated.rows)
+        raw = (one.row() | {"subset": generated.subset} for one in made)
+        yield from check_rows(enumerate(raw, start=1))[0]
 
 
 def _check_counts(rows: list[FirstErrorRow], file: SourceFile, accepted: bool) -> None:
     """Compare the numbers of rows, of rows with an error and of rows by subset with the pins."""
     errors = sum(row.label != NO_ERROR for row in rows)
-    subsets = dict(Counter(row.subset for row in rows))
-    if (
-        len(rows) != file.rows
-        or file.errors not in (None, errors)
-        or (file.subsets and subsets != file.subsets)
-    ):
-        message = (
-            f"{file.name}: {len(rows)} rows, {errors} with an error; "
-            f"pinned are {(file.rows, file.errors)}."
-        )
-        if file.subsets:
-            message += f" By subset: {subsets}; pinned are {file.subsets}."
+    subsets = dict(Counter(row.subset for row in rows)) if file.subsets else {}
+    pinned_errors = errors if file.errors is None else file.errors
+    if (len(rows), errors, subsets) != (file.rows, pinned_errors, file.subsets):
+        found = f"{len(rows)} rows, {errors} with an error, {subsets or 'one subset'}"
+        pinned = f"{file.rows} rows, {pinned_errors} with an error, {file.subsets or 'one subset'}"
+        message = f"{file.name}: {found}; pinned are {pinned}."
         if not accepted:
             raise DataError(message)
         logger.warning(message)
@@ -188,10 +156,6 @@ def first_error_dataset(
         exclude_label_errors: Leave out rows whose labels are reported as wrong.
         accept: The sha256 of a file that is accepted instead of the pinned one.
         exclude_misfits: Leave out rows whose annotations do not fit their sections.
-
-    Raises:
-        DataError: Rows are missing, changed, malformed or of another kind.
-        UnknownNameError: An unknown source or subset.
     """
     rows = _handle_misfits(load_rows(source, subset, accept), exclude_misfits)
     if exclude_label_errors:
@@ -210,15 +174,7 @@ def error_sections_dataset(
 ) -> MemoryDataset:
     """Return rows as samples: the problem is the input, the erroneous sections the target.
 
-    Args:
-        source: A registered source, or the address of the user's own file with DeltaBench's fields.
-        subset: Use only the rows of this subset.
-        accept: The sha256 of a file that is accepted instead of the pinned one.
-        exclude_misfits: Leave out rows whose annotations do not fit their sections.
-
-    Raises:
-        DataError: Rows are missing, changed, malformed or of another kind.
-        UnknownNameError: An unknown source or subset.
+    The arguments are those of `first_error_dataset`; the user's own file has DeltaBench's fields.
     """
     needed: tuple[RowKind, ...] = ("error_sections",)
     rows = _handle_misfits(load_rows(source, subset, accept, needed), exclude_misfits)
@@ -261,12 +217,10 @@ def _without_label_errors(source: str, rows: list[FirstErrorRow]) -> list[FirstE
 
 def _warn_of_empty_sets(rows: list[FirstErrorRow]) -> None:
     errors = sum(row.label != NO_ERROR for row in rows)
-    for count, kind, name in (
-        (errors, "an error", "error_accuracy"),
-        (len(rows) - errors, "no error", "correct_accuracy"),
-    ):
-        if count == 0:
-            logger.warning("No row has %s: %s and f1_score are undefined (nan).", kind, name)
+    if errors == 0:
+        logger.warning("No row has an error: error_accuracy and f1_score are undefined (nan).")
+    if errors == len(rows):
+        logger.warning("No row has no error: correct_accuracy and f1_score are undefined (nan).")
 
 
 def first_error_sample(row: FirstErrorRow) -> Sample:

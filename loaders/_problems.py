@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Annotated, Any
+from typing import Any
 
 from inspect_ai.dataset import MemoryDataset, Sample
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from misstep.generator import solutions
 from misstep.loaders._files import file_format
-from misstep.loaders._rows import NonEmpty, all_good, answer_text, id_text, validate_rows
+from misstep.loaders._rows import Answer, Id, NonEmpty, all_good, id_text, named, validate_rows
 from misstep.loaders._sources import source_files
 from misstep.registry import DataError, RowKind
 from misstep.samples import GroupMetadata
@@ -37,11 +37,9 @@ class Problem(BaseModel):
 
     model_config = ConfigDict(extra="allow", strict=True)
 
-    id: Annotated[NonEmpty, BeforeValidator(id_text)]
-    problem: NonEmpty = Field(validation_alias=AliasChoices("problem", "question"))
-    answer: Annotated[NonEmpty, BeforeValidator(answer_text)] = Field(
-        validation_alias=AliasChoices("final_answer", "answer")
-    )
+    id: Id
+    problem: NonEmpty = named("problem", "question")
+    answer: Answer = named("final_answer", "answer")
     subset: NonEmpty | None = None
 
 
@@ -52,10 +50,6 @@ def problems_dataset(source: str | Sequence[str], accept: str | None = None) -> 
         source: One or several registered sets of problems, `sample`, or the user's own files with
             `problem` and `answer`. The name of the set is the sample's `subset`.
         accept: The sha256 of a file that is accepted instead of a registered one.
-
-    Raises:
-        DataError: Rows are missing, changed, malformed or of another kind.
-        UnknownNameError: An unknown set.
     """
     names = source.split(",") if isinstance(source, str) else list(source)
     samples: dict[str, Sample] = {}

@@ -1,7 +1,7 @@
 """Generated rows as samples, made on demand; long data sets are streamed."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 from typing import Any, overload
@@ -20,42 +20,23 @@ WINDOW = 1_000
 """The largest number of samples in the queue of a streamed run."""
 
 
+@dataclass(eq=False, repr=False)
 class LazyDataset(Dataset):
-    """Samples that are made on demand.
+    """Samples that are made on demand, from the numbers in `order`.
 
     Making the task, a slice or a shuffle makes no sample. Inspect makes all samples when a run
     starts, even with a limit, so `RowStream` streams long data sets.
     """
 
-    def __init__(
-        self,
-        make: Callable[[int], Sample],
-        order: Sequence[int],
-        name: str,
-        shuffled: bool = False,
-    ) -> None:
-        self._make = make
-        self._order = order
-        self._name = name
-        self._shuffled = shuffled
-
-    @property
-    def name(self) -> str | None:
-        """The name of the data set."""
-        return self._name
-
-    @property
-    def location(self) -> str | None:
-        """None: generated data has no location."""
-        return None
-
-    @property
-    def shuffled(self) -> bool:
-        """Whether the data set was shuffled."""
-        return self._shuffled
+    make: Callable[[int], Sample]
+    order: Sequence[int]
+    name: str | None = None
+    shuffled: bool = False
+    location: str | None = None
+    """Generated data has no location."""
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self.order)
 
     @overload
     def __getitem__(self, index: int) -> Sample: ...
@@ -65,28 +46,24 @@ class LazyDataset(Dataset):
 
     def __getitem__(self, index: int | slice) -> Sample | Dataset:
         if isinstance(index, slice):
-            return self._part(self._order[index], self._name)
-        return self._make(self._order[index])
-
-    def _part(self, order: Sequence[int], name: str) -> "LazyDataset":
-        return LazyDataset(self._make, order, name, self._shuffled)
+            return replace(self, order=self.order[index])
+        return self.make(self.order[index])
 
     def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> "LazyDataset":
         """Return the samples that fulfil a predicate."""
-        kept = [number for place, number in enumerate(self._order) if predicate(self[place])]
-        return self._part(kept, name or self._name)
+        kept = [number for number in self.order if predicate(self.make(number))]
+        return replace(self, order=kept, name=name or self.name)
 
     def sort(self, reverse: bool = False, key: Callable[[Sample], Any] | None = None) -> None:
         """Sort by a key; without a key, by the length of the input."""
         by = key or (lambda sample: len(sample.input))
-        numbered = {number: self[place] for place, number in enumerate(self._order)}
-        self._order = sorted(self._order, key=lambda number: by(numbered[number]), reverse=reverse)
+        self.order = sorted(self.order, key=lambda number: by(self.make(number)), reverse=reverse)
 
     def shuffle(self, seed: int | None = None) -> None:
         """Shuffle the samples."""
-        order = list(self._order)
-        Random(seed).shuffle(order)  # noqa: S311 (not a secret)
-        self._order, self._shuffled = order, True
+        self.order = list(self.order)
+        Random(seed).shuffle(self.order)  # noqa: S311 (not a secret)
+        self.shuffled = True
 
     def shuffle_choices(self, seed: int | None = None) -> None:
         """Do nothing: there are no choices."""
@@ -102,11 +79,7 @@ def procedural_dataset(
     difficulty: int,
     correct_share: float,
 ) -> LazyDataset:
-    """Return generated solutions as samples; see `misstep.generator.solutions` for the arguments.
-
-    Raises:
-        MisstepError: A value is not allowed.
-    """
+    """Return generated solutions as samples, by the settings of `misstep.generator.solutions`."""
     settings = settings_of(steps, position, error_types, families, difficulty, correct_share)
     start, count = check_count("seed", seed, 0), check_count("n", n, 1)
 

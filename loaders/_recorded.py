@@ -1,20 +1,25 @@
 """Runs made elsewhere: recorded critiques, step scores and predictions, and sampled solutions."""
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import StopReason
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from misstep.loaders._files import read_rows
 from misstep.loaders._first_error import FirstErrorRow, first_error_sample, load_rows
 from misstep.loaders._rows import (
+    Answer,
+    Id,
     NonEmpty,
+    Steps,
     answer_text,
     id_text,
     json_list,
+    named,
     validate_row,
     whole_number,
 )
@@ -39,15 +44,14 @@ class RecordedResult(BaseModel):
 
     id: Annotated[str, BeforeValidator(id_text)]
     model: str | None = None
-    subset: str | None = Field(default=None, validation_alias=AliasChoices("subset", "config"))
-    critiques: Annotated[list[str] | None, BeforeValidator(_text_list)] = Field(
-        default=None, validation_alias="generated_critique", min_length=1
+    subset: str | None = named("subset", "config", default=None)
+    critiques: Annotated[list[str] | None, BeforeValidator(_text_list)] = named(
+        "generated_critique", default=None, min_length=1
     )
     stop_reasons: list[StopReason] | None = None
     """Why each critique ended. If it is not recorded, each critique counts as complete."""
-    scores: list[_Score] | None = Field(
-        default=None,
-        validation_alias=AliasChoices("scores", "step_scores", "step_scores_up_to_first_error"),
+    scores: list[_Score] | None = named(
+        "scores", "step_scores", "step_scores_up_to_first_error", default=None
     )
     prediction: Annotated[int | None, BeforeValidator(_optional_whole_number)] = None
 
@@ -63,23 +67,21 @@ def recorded_datasets(
 ) -> dict[str | None, MemoryDataset]:
     """Return the rows that have a recorded result, with the record as metadata, by model.
 
-    Args:
-        files: JSON, JSONL, CSV or Parquet files. Rows with problem, steps and label, as in
-            ProcessBench's result files, are used as they are. Other rows are found by their id.
-        source: The source of the other rows.
-        subset: The subset of the other rows, if the records do not name it.
-
-    Raises:
-        DataError: A record is malformed, an id is unknown or recorded twice, there are more scores
-            than steps, or the files hold no results.
+    Rows with problem, steps and label, as in ProcessBench's result files, are used as they are.
+    Other rows are looked up in the source by their id, in the subset that the record names, else in
+    the given one.
     """
-    rows = _RowFinder(source, subset)
+    rows_by_id = cache(lambda name: {row.id: row for row in load_rows(source, name)})
     samples: dict[str | None, dict[str, Sample]] = {}
     for address in files:
         for number, content in read_rows(address):
             where = f"{address}: row {number}"
             result = validate_row(content, RecordedResult, where)
-            row = _included_row(content, address, where) or rows.find(result, where)
+            chosen = result.subset or subset
+            row = _included_row(content, address, where) or rows_by_id(chosen).get(result.id)
+            if row is None:
+                place = f"{source!r}" + (f", subset {chosen!r}" if chosen else "")
+                raise DataError(f"{where}: the id {result.id!r} is not among the rows of {place}.")
             of_model = samples.setdefault(result.model, {})
             if row.id in of_model:
                 raise DataError(f"{where}: the id {row.id!r} is recorded twice for this model.")
@@ -101,25 +103,6 @@ def _included_row(content: dict[str, Any], address: str, where: str) -> FirstErr
     return validate_row(
         {"subset": subset if subset != name else None} | fields, FirstErrorRow, where
     )
-
-
-class _RowFinder:
-    """The rows of a source by their id, loaded at their first use."""
-
-    def __init__(self, source: str, subset: str | None) -> None:
-        self._source = source
-        self._subset = subset
-        self._known: dict[str | None, dict[str, FirstErrorRow]] = {}
-
-    def find(self, result: RecordedResult, where: str) -> FirstErrorRow:
-        subset = result.subset or self._subset
-        if subset not in self._known:
-            rows = load_rows(self._source, subset)
-            self._known[subset] = {row.id: row for row in rows}
-        if result.id not in self._known[subset]:
-            place = f"{self._source!r}" + (f", subset {subset!r}" if subset else "")
-            raise DataError(f"{where}: the id {result.id!r} is not among the rows of {place}.")
-        return self._known[subset][result.id]
 
 
 def _result_sample(row: FirstErrorRow, result: RecordedResult, where: str) -> Sample:
@@ -151,33 +134,22 @@ class RecordedSolutionRow(BaseModel):
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
-    problem_id: Annotated[NonEmpty, BeforeValidator(id_text)] = Field(
-        validation_alias=AliasChoices("problem_id", "id")
+    problem_id: Id = named("problem_id", "id")
+    problem: NonEmpty = named("problem", "question")
+    target: Answer = named("target", "gt_answer", "ground_truth_as_recorded")
+    answer: Annotated[str | None, BeforeValidator(answer_text)] = named(
+        "answer", "pred_answer", "extracted_answer", default=None
     )
-    problem: NonEmpty = Field(validation_alias=AliasChoices("problem", "question"))
-    target: Annotated[NonEmpty, BeforeValidator(answer_text)] = Field(
-        validation_alias=AliasChoices("target", "gt_answer", "ground_truth_as_recorded")
+    steps: Steps
+    scores: Annotated[dict[str, list[float | None]], BeforeValidator(_scores_by_model)] = named(
+        "scores", "step_scores", "prm_step_scores"
     )
-    answer: Annotated[str | None, BeforeValidator(answer_text)] = Field(
-        default=None, validation_alias=AliasChoices("answer", "pred_answer", "extracted_answer")
-    )
-    steps: Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
-    scores: Annotated[dict[str, list[float | None]], BeforeValidator(_scores_by_model)] = Field(
-        validation_alias=AliasChoices("scores", "step_scores", "prm_step_scores")
-    )
-    correct: bool | None = Field(
-        default=None, validation_alias=AliasChoices("correct", "is_correct_as_recorded")
-    )
+    correct: bool | None = named("correct", "is_correct_as_recorded", default=None)
     """As recorded. The answers are compared again anyway."""
 
 
 def recorded_solutions(files: Iterable[str]) -> dict[str, list[RecordedSolutionRow]]:
-    """Return the solutions of each problem, in the order of the files.
-
-    Raises:
-        DataError: A row is malformed, has another number of scores than steps or a score outside
-            0 to 1, or contradicts another row of the same problem.
-    """
+    """Return the solutions of each problem, in the order of the files."""
     problems: dict[str, list[RecordedSolutionRow]] = {}
     for address in files:
         for number, content in read_rows(address):

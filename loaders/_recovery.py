@@ -2,21 +2,21 @@
 
 import logging
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import count
 from typing import Annotated, Any
 
 from inspect_ai.dataset import MemoryDataset, Sample
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from misstep.generator import VERSION, Solution, check_count, settings_of, solution
-from misstep.loaders._files import RawRow
 from misstep.loaders._first_error import dataset_name
 from misstep.loaders._rows import (
+    Id,
     NonEmpty,
+    Steps,
     all_good,
-    id_text,
     index_problem,
-    json_list,
     validate_rows,
     whole_number,
 )
@@ -48,10 +48,10 @@ class MistakeRow(BaseModel):
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
-    id: Annotated[NonEmpty, BeforeValidator(id_text)]
+    id: Id
     task: NonEmpty
     input: NonEmpty
-    steps: Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
+    steps: Steps
     target: NonEmpty
     answer: str | None
     """The answer that the steps lead to."""
@@ -82,10 +82,6 @@ def recovery_dataset(
         per_task: Use only the first N rows of each task.
         seed: The seed of generated rows.
         accept: The sha256 of a file that is accepted instead of the pinned one.
-
-    Raises:
-        DataError: Rows are missing, changed, malformed or of another kind.
-        UnknownNameError: An unknown source.
     """
     if per_task is not None:
         check_count("per_task", per_task, 1)
@@ -100,7 +96,8 @@ def recovery_dataset(
 def _recoverable_rows(source: str, accept: str | None) -> list[MistakeRow]:
     kept: list[MistakeRow] = []
     for file in source_files(source, _NEEDED, accept=accept, more=[GENERATED]):
-        rows = _checked(file.rows, file.address, file.entry.subset if file.entry else None)
+        read = partial(_row, file.entry.subset if file.entry else None)
+        rows = all_good(*validate_rows(file.rows, read, _problems), file.address, _NEEDED)
         found = [row for row in rows if row.recoverable]
         counts = f"{len(found)} of {len(rows)} rows"
         logger.info("%s: %s have a mistake to recover from.", file.address, counts)
@@ -110,16 +107,11 @@ def _recoverable_rows(source: str, accept: str | None) -> list[MistakeRow]:
     return kept
 
 
-def _checked(raw: Iterable[RawRow], address: str, task: str | None) -> list[MistakeRow]:
-    """Return the rows of a file; without a task, each row names its own."""
-
-    def read(number: int, content: dict[str, Any]) -> MistakeRow:
-        own = {"task": task} | content
-        # Without `answer`, the reasoning counts as wrong. Without `id`, rows are numbered from 0.
-        defaults = {"id": f"{own['task'] or 'row'}-{number - 1}", "answer": None}
-        return MistakeRow.model_validate(defaults | own)
-
-    return all_good(*validate_rows(raw, read, _problems), address, _NEEDED)
+def _row(task: str | None, number: int, content: dict[str, Any]) -> MistakeRow:
+    own = {"task": task} | content
+    # Without `answer`, the reasoning counts as wrong. Without `id`, rows are numbered from 0.
+    defaults = {"id": f"{own['task'] or 'row'}-{number - 1}", "answer": None}
+    return MistakeRow.model_validate(defaults | own)
 
 
 def _problems(row: MistakeRow) -> Iterator[tuple[str, str]]:
@@ -171,7 +163,9 @@ def _generated(seed: int, each: int) -> Iterator[Sample]:
     found: dict[str, list[Solution]] = {family: [] for family in FAMILIES}
     for index in count():
         made = solution(seed, index, settings)
-        if _usable(made) and len(found[made.family]) < each:
+        is_wrong = made.outcome == "plain" and not made.final_answer_correct
+        is_inside = 0 < made.label < len(made.steps) - 1
+        if is_wrong and is_inside and len(found[made.family]) < each:
             found[made.family].append(made)
         if all(len(rows) == each for rows in found.values()):
             break
@@ -185,12 +179,3 @@ def _generated(seed: int, each: int) -> Iterator[Sample]:
                 metadata=_metadata(family, made.steps, made.label)
                 | {"error_type": made.error_type, "generated_as": made.id},
             )
-
-
-def _usable(made: Solution) -> bool:
-    """Return whether the error leads to a wrong answer and has steps before and after it."""
-    return (
-        made.outcome == "plain"
-        and not made.final_answer_correct
-        and 0 < made.label < len(made.steps) - 1
-    )

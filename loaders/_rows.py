@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
 from misstep.loaders._files import RawRow
 from misstep.registry import ROW_KINDS, DataError, RowKind, corpora, sources
@@ -76,6 +76,16 @@ def answer_text(value: object) -> object:
     if isinstance(value, str) and _GSM8K_MARK in value:
         return value.rpartition(_GSM8K_MARK)[2].strip().replace(",", "")
     return value
+
+
+Id = Annotated[NonEmpty, BeforeValidator(id_text)]
+Steps = Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
+Answer = Annotated[NonEmpty, BeforeValidator(answer_text)]
+
+
+def named(*columns: str, **settings: Any) -> Any:  # noqa: ANN401
+    """Return a field that is read from the first of these columns that a row has."""
+    return Field(validation_alias=AliasChoices(*columns), **settings)
 
 
 ROW = "row"

@@ -64,20 +64,16 @@ def source_files(
 ) -> Iterator[RowFile]:
     """Yield the files of a registered source, checked against their pins, or the user's own file.
 
-    Args:
-        source: A registered source, or the address of a file.
-        needed: The kinds of rows that are allowed, the usual one first.
-        subset: Skip files that contain only other subsets.
-        accept: The sha256 of a file that is accepted instead of the pinned one.
-        more: Names that are allowed besides the registered sources, for messages.
-
-    Raises:
-        DataError: The source holds rows of another kind, or a file is missing or changed.
-        UnknownNameError: An unknown source.
+    Files of other subsets are skipped. `needed` are the allowed kinds of rows, the usual one first;
+    `more` are allowed names besides the registered ones, for messages.
     """
     check_kind(source, needed, more)
     if source in sources():
-        for file in find_source(source).files:
+        entries = find_source(source).files
+        named = {file.subset for file in entries if file.subset}
+        if named and subset is not None and subset not in named:
+            raise UnknownNameError("subset", subset, named)
+        for file in entries:
             if subset is None or file.subset in (None, subset):
                 path = find_file(source, file, accept)
                 content = path.read_bytes()
@@ -116,14 +112,7 @@ def mirror() -> Path:
 
 
 def fetch(name: str) -> Iterator[Path]:
-    """Save every file of a source in the offline mirror, and yield each path.
-
-    Files that exist are checked, not downloaded again. The next call resumes a download that broke
-    off.
-
-    Raises:
-        DataError: A file is not available, is not the pinned one, or cannot be written.
-    """
+    """Save every file of a source in the offline mirror, check it, and yield its path."""
     source = find_source(name)
     if source.home == "package":
         raise DataError(f"The source {name!r} is part of this package; there is nothing to fetch.")
@@ -138,11 +127,7 @@ def fetch(name: str) -> Iterator[Path]:
 
 
 def check_pin(content: bytes, file: SourceFile, where: str, accept: str | None = None) -> None:
-    """Refuse bytes that are not the pinned ones. Without a checksum, the number of rows is the pin.
-
-    Raises:
-        DataError: With both values, and the argument that accepts the file.
-    """
+    """Raise DataError for bytes that are not the pinned ones; without sha256, rows are counted."""
     found = sha256(content).hexdigest()
     if found in (file.sha256, accept):
         return
@@ -262,15 +247,9 @@ def _append(client: "httpx.Client", url: str, part: Path) -> None:
 
 
 def corpus_rows(source: str) -> Iterator[RawRow]:
-    """Yield the rows of a corpus of worked solutions, numbered from 1.
+    """Yield the rows of a registered corpus or of a file with worked solutions, numbered from 1.
 
-    Args:
-        source: A registered corpus, or the address of a file.
-
-    Raises:
-        DataError: The source holds rows of another kind, cannot be read, or does not have the
-            pinned number of rows, which is checked after the last row.
-        UnknownNameError: An unknown corpus.
+    The number of rows of a corpus is checked after the last one.
     """
     check_kind(source, ("solution",))
     if source not in corpora():
@@ -279,7 +258,9 @@ def corpus_rows(source: str) -> Iterator[RawRow]:
             return
         raise _unknown(source, ("solution",))
     corpus = corpora()[source]
-    paths = _mirrored_corpus(source, corpus)
+    folder = mirror() / source
+    found = (sorted(folder.glob(pattern)) for pattern in corpus.mirrored)
+    paths = next((paths for paths in found if paths), [])
     rows = (row for path in paths for _, row in read_rows(str(path)))
     count = 0
     for count, row in enumerate(rows if paths else _hub_corpus(source, corpus), start=1):
@@ -290,13 +271,6 @@ def corpus_rows(source: str) -> Iterator[RawRow]:
             f"{where}: {count:,} rows; {source} is pinned to {corpus.rows:,}. "
             f"To use these rows anyway: --source {paths[0] if paths else 'FILE'}"
         )
-
-
-def _mirrored_corpus(source: str, corpus: Corpus) -> list[Path]:
-    """Return the files of a corpus in the offline mirror."""
-    folder = mirror() / source
-    found = (sorted(folder.glob(pattern)) for pattern in corpus.mirrored)
-    return next((paths for paths in found if paths), [])
 
 
 def _hub_corpus(source: str, corpus: Corpus) -> Iterator[Any]:

@@ -17,12 +17,8 @@ _PUBLISHED = r"\boxed{"
 def box_spans(text: str, latex: bool = True) -> list[tuple[int, int]]:
     r"""Return where the content of each closed box starts and ends, in the order of opening.
 
-    Braces are balanced. An unclosed box is left out. Nested boxes are all listed.
-
-    Args:
-        text: The text.
-        latex: Read the text as LaTeX: `\fbox` is a box too, and `\\` is a line break. Otherwise
-            every `\boxed{` opens a box, also after another backslash, as in JSON strings.
+    Braces are balanced. Unclosed boxes are left out. Nested boxes are all listed. In LaTeX `\fbox`
+    is a box too, and `\\` is a line break. Otherwise a `\boxed{` after a backslash is a box too.
     """
     spans: list[tuple[int, int]] = []
     open_braces: list[int | None] = []  # where a box's content starts; None for any other brace
@@ -40,12 +36,7 @@ def box_spans(text: str, latex: bool = True) -> list[tuple[int, int]]:
 
 
 def boxes(text: str, longest: int | None = None) -> Iterator[str]:
-    """Yield the content of each closed box of a LaTeX text, stripped, in the order of opening.
-
-    Args:
-        text: The text.
-        longest: Skip boxes of more characters than this.
-    """
+    """Yield the content of each closed box of a LaTeX text, without boxes of over `longest`."""
     for start, end in box_spans(text):
         if longest is None or end - start <= longest:
             yield text[start:end].strip()
@@ -80,9 +71,7 @@ _WORD = r"\\boxed\s{0,9}\{\s{0,9}(?:\\text(?:bf)?\s{0,9}\{)?\s{0,9}([^{}\\\s]{1,
 def boxed_words(text: str, bracketed: Sequence[str] = ()) -> Iterator[str]:
     r"""Yield each single word in a box, as in `\boxed{right}` or `\boxed{\text{right}}`.
 
-    Args:
-        text: The text.
-        bracketed: Words that also count in square brackets, as in `[right]`, in any case.
+    The words in `bracketed` also count in square brackets, as in `[Right]`.
     """
     pattern = _WORD
     if bracketed:

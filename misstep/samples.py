@@ -39,18 +39,16 @@ class GroupMetadata(_Metadata):
 
 
 class LabelMetadata(GroupMetadata):
-    """Metadata that metrics of first errors need."""
+    """Metadata that metrics of first errors group samples by."""
 
     has_error: bool
 
 
-class InjectionMetadata(_Metadata):
-    """Metadata of an injected error."""
+class InjectionMetadata(LabelMetadata):
+    """Metadata that metrics of injected errors group samples by."""
 
-    has_error: bool = False
     error_type: str | None = None
     position_third: str | None = None
-    """The third of the solution that the error is in."""
 
 
 class SectionsMetadata(SolutionMetadata):
@@ -84,7 +82,6 @@ class RecordedCritique(_Metadata):
     critiques: list[str] = Field(default_factory=list)
     stop_reasons: list[StopReason] = Field(default_factory=list)
     scores: list[float | None] | None = None
-    """The reward of each step."""
     prediction: int | None = None
 
 
@@ -112,7 +109,6 @@ class StepRewards(BaseModel):
     """Metadata of the output of a model that scores steps."""
 
     rewards: list[float | None] | None = None
-    """The reward of each step; None for a step without one."""
     missing: str | None = None
     """Why rewards are missing."""
 
@@ -123,7 +119,6 @@ class StepRecord(BaseModel):
     verdict: str
     """`right`, `wrong`, or the reason why the reply was not read."""
     probability: float | None = None
-    """How probable the judge finds it that the step is right."""
 
 
 class CriticVerdict(StoreModel):
@@ -132,9 +127,7 @@ class CriticVerdict(StoreModel):
     verdict: int | None = None
     """The index of the first wrong step, or NO_ERROR; None if `unread` has a reason."""
     unread: Unread | None = None
-    """Why there is no verdict."""
     rewards: list[float | None] | None = None
-    """The reward of each step; None for a step without one."""
     missing: str | None = None
     """Why rewards are missing."""
     steps: list[StepRecord] | None = None
@@ -142,19 +135,11 @@ class CriticVerdict(StoreModel):
 
 
 def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> CriticVerdict | None:
-    """Return the verdict that a critic left as a value, or None if only its text tells.
-
-    Args:
-        store: The sample's store.
-        output: The sample's output; logs of earlier versions keep the values in its metadata.
-    """
+    """Return the verdict that a critic left as a value, or None if only its text tells."""
     if f"{CriticVerdict.__name__}:verdict" in store:
         return CriticVerdict(store=store if isinstance(store, Store) else Store(dict(store)))
-    earlier = {
-        name: value
-        for name, value in (output.metadata or {}).items()
-        if name in ("unread", "rewards", "missing")
-    }
+    known = output.metadata or {}
+    earlier = {name: known[name] for name in ("unread", "rewards", "missing") if name in known}
     return CriticVerdict(store=Store(), **earlier) if earlier else None
 
 
@@ -174,7 +159,6 @@ class ReplyRecord(BaseModel):
     stop_reason: StopReason
     empty: bool
     tokens: int
-    """Tokens of prompt and reply, as the provider counted them."""
 
     @classmethod
     def from_output(cls, output: ModelOutput) -> "ReplyRecord":
@@ -205,11 +189,6 @@ class VariationRecord(BaseModel):
     """The replies before the last."""
     turn: Turn
 
-    @property
-    def replies(self) -> list[ReplyRecord]:
-        """All replies."""
-        return [*self.reasoning, self.last]
-
 
 class RecoveryRecord(StoreModel):
     """The replies to all variations of a sample."""
@@ -237,7 +216,6 @@ class SearchResult(BaseModel):
     answers: list[str | None] = Field(default_factory=list)
     """The answers of all solutions, if there are several."""
     budget: dict[str, Any] = Field(default_factory=dict)
-    """Calls, tokens and seconds."""
 
 
 class CandidateRecord(BaseModel):
@@ -250,7 +228,6 @@ class CandidateRecord(BaseModel):
     """Why there is no reward."""
     final: bool
     count: int
-    """How often the policy wrote it."""
     chosen: bool
 
 
@@ -273,7 +250,6 @@ class SampledSolutionRecord(BaseModel):
     answer: str | None = None
     rewards: list[float | None]
     missing: str | None = None
-    """Why rewards are missing."""
 
 
 class SearchRecord(StoreModel):
@@ -283,16 +259,10 @@ class SearchRecord(StoreModel):
     iterations: list[IterationRecord] = Field(default_factory=list)
     solutions: list[SampledSolutionRecord] = Field(default_factory=list)
     rewards: list[float] = Field(default_factory=list)
-    """The rewards of the steps of the solution."""
 
 
 def search_result(store: Store | Mapping[str, Any], output: ModelOutput) -> SearchResult:
-    """Return the solution that a method chose for a sample.
-
-    Args:
-        store: The sample's store.
-        output: The sample's output; logs of earlier versions keep the result in its metadata.
-    """
+    """Return the solution that a method chose for a sample."""
     kept = _stored(store, SearchRecord, "result") or (output.metadata or {})["found"]
     return SearchResult.model_validate(kept)
 

@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -12,11 +11,11 @@ from inspect_ai.model import ChatMessage, ChatMessageUser, GenerateConfig, Model
 from inspect_ai.util import concurrency
 
 from misstep.providers._llama_chat import (
+    LlamaChoice,
     LlamaReply,
     RefusedError,
     model_output,
     request_body,
-    too_long_output,
 )
 from misstep.providers._llama_engine import EngineSettings, check_engine, shared_engine
 from misstep.providers._provider import ModelRequest, Provider, Response
@@ -43,8 +42,17 @@ class EmbeddedAPI(Provider):
     ARGUMENTS = tuple(_LIMITS)
 
     def configure(self, arguments: Mapping[str, Any]) -> None:
-        """Find the weights and read the settings."""
-        self.settings = read_settings(find_weights(self.model_name), arguments)
+        """Find the weights and read the settings: whole numbers within their limits."""
+        for name, value in arguments.items():
+            low, high = _LIMITS[name]
+            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+                raise ModelError(
+                    f"Model argument {name}={value!r}: give a whole number from {low} to {high}."
+                )
+        has_affinity = hasattr(os, "sched_getaffinity")  # macOS and Windows do not have it
+        cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        numbers = {"slots": 1, "ctx": _CTX, "threads": cores, **arguments}
+        self.settings = EngineSettings(find_weights(self.model_name), **numbers)
         check_engine(self.settings)
 
     async def respond(self, request: ModelRequest) -> Response:
@@ -61,10 +69,21 @@ class EmbeddedAPI(Provider):
                 reply = await self._answer(body, n)
             except RefusedError as refused:
                 call.set_error(refused.error, time.monotonic() - started)
-                if refused.too_long:
-                    return too_long_output(self.model_name, n, str(refused)), call
-                return ModelError(f"llama.cpp refused the request: {refused}"), call
-        call.set_response(_log_record(reply), time.monotonic() - started)
+                if refused.error.get("type") != "exceed_context_size_error":
+                    return ModelError(f"llama.cpp refused the request: {refused}"), call
+                # The error is no part of the text: its numbers could be taken for a verdict.
+                empty = LlamaReply([LlamaChoice(finish_reason="length")] * n, 0, 0)
+                output = model_output(self.model_name, empty, config, max_tokens)
+                return output.model_copy(update={"error": str(refused)}), call
+        record = {
+            "choices": [
+                {"finish_reason": one.finish_reason, "content": one.text, "tokens": one.tokens}
+                for one in reply.choices
+            ],
+            "prompt_tokens": reply.prompt_tokens,
+            "cached_tokens": reply.cached_tokens,
+        }
+        call.set_response(record, time.monotonic() - started)
         return model_output(self.model_name, reply, config, max_tokens), call
 
     async def count_tokens(
@@ -111,35 +130,3 @@ class EmbeddedAPI(Provider):
             )
         finally:
             stop.set()
-
-
-def read_settings(path: Path, arguments: Mapping[str, Any]) -> EngineSettings:
-    """Read the model arguments, and raise a ModelError for a number outside its limits."""
-    numbers = {"slots": 1, "ctx": _CTX, "threads": _usable_cores()}
-    for name, value in arguments.items():
-        low, high = _LIMITS[name]
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise ModelError(
-                f"Model argument {name}={value!r}: give a whole number from {low} to {high}."
-            )
-        numbers[name] = value
-    return EngineSettings(path, **numbers)
-
-
-def _usable_cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS and Windows do not have it
-        return os.cpu_count() or 1
-
-
-def _log_record(reply: LlamaReply) -> dict[str, Any]:
-    """Return what Inspect's log keeps of a reply."""
-    return {
-        "choices": [
-            {"finish_reason": one.finish_reason, "content": one.text, "tokens": one.tokens}
-            for one in reply.choices
-        ],
-        "prompt_tokens": reply.prompt_tokens,
-        "cached_tokens": reply.cached_tokens,
-    }

@@ -43,13 +43,7 @@ class HttpClient:
         headers: Mapping[str, str],
         params: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        """Send a JSON body and return the response.
-
-        The response and the errors are those of httpx, because Inspect knows how to retry them.
-
-        Raises:
-            httpx.TransportError: The server did not answer.
-        """
+        """Send a JSON body. The response and the errors are those of httpx: Inspect knows them."""
         import aiohttp
 
         session = await self._session()
@@ -85,12 +79,14 @@ class HttpClient:
     async def _open_session(self) -> "AsyncGenerator[ClientSession, None]":
         import aiohttp
 
+        server = self._server
         # The same certificates as other clients use: SSL_CERT_FILE, or else those of certifi.
-        secure = httpx.create_ssl_context() if self._server.scheme == "https" else True
+        secure = httpx.create_ssl_context() if server.scheme == "https" else True
+        # aiohttp itself would look for the proxy of the environment at every call, in a thread.
         async with aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=secure),
             timeout=aiohttp.ClientTimeout(**self._timeouts),
-            proxy=_proxy(self._server),
+            proxy=None if proxy_bypass(server.host) else getproxies().get(server.scheme),
             cookie_jar=aiohttp.DummyCookieJar(),
         ) as session:
             yield session
@@ -102,9 +98,6 @@ def retry_wait(should_retry: Callable[[Exception], bool | RetryDecision]) -> Cal
     The waits are those of the openai client: the time that the server asks for, or else 0.5 seconds
     and twice as long after each attempt. Inspect's own waits begin with 3 to 6 seconds, because it
     expects that the client has retried already.
-
-    Args:
-        should_retry: The method of the provider.
     """
 
     def wait(state: RetryCallState) -> float:
@@ -117,11 +110,3 @@ def retry_wait(should_retry: Callable[[Exception], bool | RetryDecision]) -> Cal
         return min(doubled, _LONGEST_WAIT) * uniform(0.75, 1)  # noqa: S311 (not a secret)
 
     return wait
-
-
-def _proxy(url: httpx.URL) -> str | None:
-    """Return the proxy that the environment sets for an address.
-
-    The session asks once. aiohttp itself would ask at every call, in a thread.
-    """
-    return None if proxy_bypass(url.host) else getproxies().get(url.scheme)

@@ -1,8 +1,7 @@
 """The provider `lean/…`: any OpenAI-compatible service, called with little CPU time.
 
-A call through the openai client takes about 3 ms more CPU time than one through aiohttp. The client
-spends it on transforming, building and validating. Everything else is as in Inspect's
-`openai-api/…`.
+A call through the openai client takes about 3 ms more CPU time than one through aiohttp. Everything
+else is as in Inspect's `openai-api/…`.
 """
 
 import json
@@ -76,8 +75,7 @@ def _without_unset(values: dict[str, Any]) -> dict[str, Any]:
 def _completion(content: bytes) -> ChatCompletion:
     """Read a response, as leniently as the openai client does.
 
-    Raises:
-        OpenAIResponseError: It is not a completion. Inspect retries, as after a server error.
+    If it is not a completion, Inspect retries, as after a server error.
     """
     try:
         return ChatCompletion.model_validate_json(content)

@@ -22,7 +22,6 @@ from misstep.registry import ModelError, did_you_mean
 # (top_k 40, top_p 0.95, min_p 0.05).
 _PLAIN_SAMPLING = {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "min_p": 0.0}
 _SAME_NAME = ("temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty")
-_EXTRA_KEYS = ("grammar",)
 _SEEDS = 2**31
 
 
@@ -53,11 +52,6 @@ class RefusedError(Exception):
         super().__init__(str(error.get("message", error)))
         self.error = error
 
-    @property
-    def too_long(self) -> bool:
-        """Whether the prompt alone is longer than the context."""
-        return self.error.get("type") == "exceed_context_size_error"
-
 
 def request_body(
     messages: Sequence[ChatMessage],
@@ -66,11 +60,7 @@ def request_body(
     max_tokens: int,
     ctx: int,
 ) -> dict[str, Any]:
-    """Return the request for one choice, in the format of llama.cpp's chat completions.
-
-    Raises:
-        ModelError: An embedded model cannot do what the request asks for.
-    """
+    """Return the request for one choice, in the format of llama.cpp's chat completions."""
     if tools:
         raise ModelError(
             f"Embedded models do not call tools, and the task has {len(tools)} "
@@ -97,11 +87,7 @@ def request_body(
 
 
 def read_reply(chunks: list[dict[str, Any]]) -> LlamaReply:
-    """Join the streamed chunks of one request.
-
-    Raises:
-        RefusedError: A chunk holds an error, or the stream ended before every answer did.
-    """
+    """Join the streamed chunks of one request, or raise RefusedError if an answer is missing."""
     choices: dict[int, LlamaChoice] = {}
     timings: dict[str, Any] = {}
     for chunk in chunks:
@@ -138,7 +124,7 @@ def model_output(
                 answer.text,
                 answer.reasoning or None,
                 _stop_reason(answer, max_tokens),
-                _logprobs(answer, config.top_logprobs or 0) if config.logprobs else None,
+                _logprobs(answer, config.top_logprobs or 0) if answer.logprobs else None,
             )
             for answer in reply.choices
         ],
@@ -151,38 +137,20 @@ def model_output(
     )
 
 
-def too_long_output(model: str, n: int, error: str) -> ModelOutput:
-    """Return the output for a prompt that is longer than the context: `n` empty choices.
-
-    The error is not part of the text, because a reader of verdicts could take a number in it for a
-    verdict.
-    """
-    choices = [choice(model, "", stop_reason="model_length") for _ in range(n)]
-    return ModelOutput(model=model, choices=choices, usage=ModelUsage(), error=error)
-
-
 def _text(message: ChatMessage) -> str:
     if message.role == "tool":
-        raise ModelError(
-            "Embedded models do not call tools, and the conversation holds a tool's answer."
-        )
-    if isinstance(message.content, list):
-        for part in message.content:
-            if part.type not in ("text", "reasoning"):
-                raise ModelError(
-                    f"Embedded models read text only, and a message holds {part.type!r}."
-                )
+        raise ModelError("Embedded models do not call tools, and a message holds a tool's answer.")
+    for part in message.content if isinstance(message.content, list) else []:
+        if part.type not in ("text", "reasoning"):
+            raise ModelError(f"Embedded models read text only, and a message holds {part.type!r}.")
     return message.text
 
 
 def _constraint(config: GenerateConfig) -> dict[str, Any]:
     """Return the part of a request that constrains the answer: a JSON schema or a grammar."""
     extra = config.extra_body or {}
-    for name in extra:
-        if name not in _EXTRA_KEYS:
-            raise ModelError(
-                f"Unknown key {name!r} in extra_body.{did_you_mean(name, _EXTRA_KEYS)}"
-            )
+    for name in extra.keys() - {"grammar"}:
+        raise ModelError(f"Unknown key {name!r} in extra_body.{did_you_mean(name, ['grammar'])}")
     if config.response_schema is None:
         return dict(extra)
     if extra:

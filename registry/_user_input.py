@@ -40,11 +40,7 @@ _UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG,
 
 
 def parse_yaml(text: str) -> Any:  # noqa: ANN401
-    """Return the content of a YAML text that may come from anybody.
-
-    Raises:
-        yaml.YAMLError: The text is not valid YAML, has a duplicate key or is nested too deeply.
-    """
+    """Return the content of a YAML text that may come from anybody, or raise yaml.YAMLError."""
     depth = 0
     for event in yaml.parse(text, _Loader):
         depth += isinstance(event, yaml.CollectionStartEvent)
@@ -55,11 +51,7 @@ def parse_yaml(text: str) -> Any:  # noqa: ANN401
 
 
 def read_yaml(path: Path) -> Any:  # noqa: ANN401
-    """Return the content of a registry file.
-
-    Raises:
-        RegistryError: The file cannot be read or is not valid YAML.
-    """
+    """Return the content of a registry file."""
     try:
         return _content(path.read_text(encoding="utf-8"))
     except OSError as problem:
@@ -82,9 +74,6 @@ def task_arguments(texts: Iterable[str]) -> dict[str, Any]:
     """Return task arguments from texts `name=value`, read as Inspect reads them.
 
     The value is YAML; `a,b` is a list.
-
-    Raises:
-        MisstepError: A text has another form, or its value is not valid YAML.
     """
     return dict(map(_task_argument, texts))
 

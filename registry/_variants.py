@@ -58,14 +58,8 @@ def register_variants(base: Callable[..., Task], name: str | None = None) -> Non
     """Register the variants of a task that `evals.yaml` lists, as `<task>.<variant>`.
 
     Inspect finds the tasks of a file by their syntax, and `inspect eval file.py` runs all of them.
-    Variants are registered at import instead, so they run only by their own names.
-
-    Args:
-        base: The task.
-        name: Its name, where that is not the function's.
-
-    Raises:
-        RegistryError: A variant sets an argument that the task does not have.
+    Variants are registered at import instead, so they run only by their own names. The name of the
+    task must be given if it is not the name of the function.
     """
     name = name or base.__name__
     variants = evals()[name].variants

@@ -30,21 +30,14 @@ from misstep.reports._comparison_text import (
 )
 from misstep.reports._estimate import RunEstimate, estimate
 from misstep.reports._eval_estimate import comparable_runs, estimate_eval, estimate_notes
-from misstep.reports._first_error_files import (
-    FirstErrorResults,
-    deltabench_files,
-    json_file,
-    processbench_files,
-    read_first_error_results,
-)
+from misstep.reports._exports import EXPORT_FORMATS, export_log
 from misstep.reports._forge_charts import step_counts_chart
-from misstep.reports._forge_page import forge_report_page
-from misstep.reports._forge_report import MAX_EXAMPLES as FORGE_REPORT_EXAMPLES
-from misstep.reports._forge_report import forge_report_markdown, read_forge_report
+from misstep.reports._forge_page import MAX_EXAMPLES as FORGE_REPORT_EXAMPLES
+from misstep.reports._forge_page import forge_report_markdown, forge_report_page
+from misstep.reports._forge_report import read_forge_report
 from misstep.reports._frames import runs_frame, samples_frame
 from misstep.reports._imports import import_files
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
-from misstep.reports._page import VIEWER, report_page
 from misstep.reports._paired import RESAMPLES
 from misstep.reports._power import (
     ALPHA,
@@ -70,14 +63,14 @@ from misstep.reports._recovery import (
     recovery_frame,
     recovery_rates,
 )
-from misstep.reports._reference import planned_runs, reference_page, run_reference
-from misstep.reports._report import build_report
+from misstep.reports._reference import planned_runs, reference_page, run_planned
+from misstep.reports._report import VIEWER, build_report, report_page
 from misstep.reports._runs import Logs, Run, read_logs, read_run
-from misstep.reports._search_files import read_search_results
 from misstep.reports._study_page import STUDY_FOLDER, build_study
 from misstep.reports._study_runs import study_runs
 from misstep.reports._tasks import eval_sizes, load_task
 from misstep.reports._text import (
+    UNDEFINED,
     TextTable,
     csv_text,
     dollars,
@@ -100,16 +93,17 @@ from misstep.reports._thresholds import (
 
 __all__ = [
     "ALPHA",
+    "EXPORT_FORMATS",
     "FORGE_REPORT_EXAMPLES",
     "POWER",
     "RESAMPLES",
     "STUDY_FOLDER",
+    "UNDEFINED",
     "VIEWER",
     "Aim",
     "Benchmark",
     "Comparison",
     "Draws",
-    "FirstErrorResults",
     "Logs",
     "RecoveryGrouping",
     "RewardRow",
@@ -140,13 +134,13 @@ __all__ = [
     "confusion",
     "contrast_tables",
     "csv_text",
-    "deltabench_files",
     "differing_table",
     "dollars",
     "estimate",
     "estimate_eval",
     "estimate_notes",
     "eval_sizes",
+    "export_log",
     "file_name",
     "findings",
     "forge_report_markdown",
@@ -155,7 +149,6 @@ __all__ = [
     "groups_of_dataset",
     "groups_of_runs",
     "import_files",
-    "json_file",
     "json_text",
     "judge_solutions",
     "label_conflicts",
@@ -169,12 +162,9 @@ __all__ = [
     "planned_runs",
     "power_method",
     "power_table",
-    "processbench_files",
-    "read_first_error_results",
     "read_forge_report",
     "read_logs",
     "read_run",
-    "read_search_results",
     "recovery_chart",
     "recovery_frame",
     "recovery_rates",
@@ -182,7 +172,7 @@ __all__ = [
     "report_page",
     "reward_rows",
     "run_lines",
-    "run_reference",
+    "run_planned",
     "runs_frame",
     "samples_frame",
     "save_chart",

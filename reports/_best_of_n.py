@@ -57,11 +57,7 @@ class BestOfNAccuracy:
 
 
 def judge_solutions(problems: Mapping[str, Sequence[RecordedSolutionRow]]) -> list[JudgedProblem]:
-    """Judge which solutions are right, and which give the same answer.
-
-    Raises:
-        MisstepError: Problems have different numbers of solutions.
-    """
+    """Judge which solutions are right, and which give the same answer."""
     counts = sorted({len(solutions) for solutions in problems.values()})
     if len(counts) > 1:
         raise MisstepError(
@@ -108,17 +104,7 @@ def label_conflicts(judged: Sequence[JudgedProblem]) -> list[str]:
 def best_of_n(
     judged: Sequence[JudgedProblem], ns: Sequence[int], draws: Draws = "all"
 ) -> list[BestOfNAccuracy]:
-    """The accuracy of every reward model and aggregation, majority voting and oracle at every n.
-
-    Args:
-        judged: The problems.
-        ns: The numbers of solutions to choose from.
-        draws: `all` averages over all subsets of n solutions; `first` takes the first n in the
-            order of the file.
-
-    Raises:
-        MisstepError: There are fewer solutions than n.
-    """
+    """The accuracy of every reward model and aggregation, majority voting and oracle at every n."""
     most = len(judged[0].solutions)
     if too_many := [n for n in ns if not 1 <= n <= most]:
         raise MisstepError(f"n={too_many[0]}: there are {most} solutions of each problem.")
@@ -160,11 +146,6 @@ def expected_best(values: Sequence[float | None], right: Sequence[bool], n: int)
 
     Ties are broken at random. A solution without a value is never chosen. If no drawn solution has
     a value, there is no answer, and that counts as wrong.
-
-    Args:
-        values: One number per solution.
-        right: Whether each solution is right.
-        n: The number of solutions drawn.
     """
     draws = comb(len(values), n)
     ranked = sorted(
@@ -190,13 +171,8 @@ def expected_majority(sizes: Sequence[int], right: Sequence[bool], none: int, n:
     """The probability that the most frequent answer of n drawn solutions is right.
 
     On ties the answer that comes first wins. In a random order, each leader has the same chance.
-    Solutions without an answer have no vote.
-
-    Args:
-        sizes: How many solutions give each answer.
-        right: Whether each answer is right.
-        none: How many solutions give no answer.
-        n: The number of solutions drawn.
+    `sizes` has the number of solutions that give each answer. `none` solutions have no answer and
+    no vote.
     """
     total = 0.0
     for j in (j for j, ok in enumerate(right) if ok):

@@ -74,12 +74,8 @@ def accuracy_by(runs: Sequence[Run], by: str, reading: str = "strict") -> "panda
     """The metrics of each run by group of samples, with 95% intervals.
 
     First-error runs have error accuracy, correct accuracy and F1. Other runs have the mean hit.
-
-    Args:
-        runs: Runs of one benchmark.
-        by: `error_position`, `relative_position` (fifths of the solution), `length` (steps), or
-            a facet such as `subset` or `generator`.
-        reading: The reading of the scores.
+    Groups are by `error_position`, `relative_position` (fifths of the solution), `length` (steps),
+    or by a facet such as `subset` or `generator`.
     """
     labels = run_labels(runs)
     return dataframe(row for run in runs for row in _group_rows(run, labels[run.id], by, reading))
@@ -145,10 +141,7 @@ def findings(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame"
 def confusion(runs: Sequence[Run], reading: str = "strict", most: int = 20) -> "pandas.DataFrame":
     """How often each position was predicted for each labelled position.
 
-    Args:
-        runs: First-error runs.
-        reading: The reading of the scores.
-        most: Positions from here on are counted together.
+    Positions from `most` on are counted together.
     """
     labels = run_labels(runs)
     rows: list[FrameRow] = []

@@ -42,14 +42,9 @@ def chart_library() -> ModuleType:
 
 
 def save_chart(chart: "Chart", path: Path) -> None:
-    """Save a chart in the format of the file's suffix. An .html page needs no network.
+    """Save a chart as `.svg`, `.png`, `.html`, or `.json` for Vega-Lite.
 
-    Args:
-        chart: The chart.
-        path: A file name with the suffix `.svg`, `.png`, `.html`, or `.json` for Vega-Lite.
-
-    Raises:
-        MisstepError: The suffix is unknown.
+    An `.html` page needs no network.
     """
     chart_library()
     suffix = path.suffix.removeprefix(".").lower()

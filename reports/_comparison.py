@@ -6,6 +6,8 @@ from itertools import combinations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from misstep.registry import MisstepError
 from misstep.reports._frames import dataframe
 from misstep.reports._paired import (
@@ -35,12 +37,11 @@ _FIRST_VALUE = 2
 
 @dataclass(frozen=True)
 class Contrast:
-    """One metric of two runs."""
+    """One metric of two runs, which are named by letters."""
 
     metric: str
     first: str
     second: str
-    """The letters of the two runs."""
     samples: int
     first_value: float
     second_value: float
@@ -73,10 +74,9 @@ class DifferingSample:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs on the same samples, compared in pairs."""
+    """Runs on the same samples, by letter, compared in pairs."""
 
     runs: dict[str, Run]
-    """By letter."""
     reading: str
     samples: int
     left_out: int
@@ -172,7 +172,7 @@ def _refuse_different_data(runs: Sequence[Run], common: bool) -> None:
 
 @dataclass(frozen=True)
 class ComparedMetric:
-    """A metric that is compared."""
+    """A metric that is compared. Stratified means that samples are drawn within their subset."""
 
     name: str
     statistic: Callable[[int], Statistic]
@@ -182,17 +182,10 @@ class ComparedMetric:
     among: bool | None = None
     """Only samples with an error (True) or without one (False)."""
     stratified: bool = False
-    """Whether samples are drawn within their subset."""
 
 
 def compared_metrics(kind: str, score: ScoreRecord, subsets: int) -> list[ComparedMetric]:
-    """The metrics that are compared for a kind of run.
-
-    Args:
-        kind: What is scored.
-        score: Any of the scores, for the names of its values.
-        subsets: The number of subsets.
-    """
+    """The metrics that are compared for a kind of run. Any score has the names of its values."""
     if kind == "first_error":
         return _first_error_metrics(subsets)
     if kind == "error_sections":
@@ -287,8 +280,6 @@ def _value_rows(
     pair: tuple[Sequence[SampleRecord], Sequence[SampleRecord]], scorer: str
 ) -> tuple[Array, int]:
     """One row per sample: its subset, whether it has an error, then the values of each run."""
-    import numpy as np
-
     subsets = sorted({sample.facets.get("subset", "") for sample in pair[0]})
     own = [[subsets.index(s.facets.get("subset", "")), float(s.has_error)] for s in pair[0]]
     values = [np.array([_values(sample.scores[scorer]) for sample in run]) for run in pair]

@@ -30,23 +30,21 @@ _MODEL = "mockllm/model"
 
 @dataclass(frozen=True)
 class ModelCall:
-    """One request to a model."""
+    """One request to a model. The model under test has no role."""
 
     messages: list[ChatMessage]
     completions: int
     max_tokens: int | None
     role: str | None = None
-    """The role of the model; None for the model under test."""
 
 
 @dataclass
 class DryRun:
-    """The calls of a task."""
+    """The calls of a task, and how many samples failed."""
 
     samples: int = 0
     calls: list[ModelCall] = field(default_factory=list)
     failed: int = 0
-    """Samples whose solver failed."""
     failure: str | None = None
 
     @property
@@ -61,13 +59,8 @@ async def dry_run(
     """Run the solver of a task with a model that gives the same answer to everything.
 
     The answer says that there is no error, in a form that every critic can read, so that step
-    judges are asked about all steps. It has the expected length of a completion.
-
-    Args:
-        task: The task.
-        completion: The tokens of an answer.
-        limit: Use only the first N samples.
-        roles: The roles of other models that the task calls.
+    judges are asked about all steps. It has `completion` tokens. `roles` are the roles of other
+    models that the task calls.
     """
     walked = DryRun()
     length = completion * CHARACTERS_PER_TOKEN

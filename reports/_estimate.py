@@ -31,13 +31,12 @@ with tiktoken"), for all chat models since 2023. A role is one more token."""
 
 @dataclass(frozen=True)
 class RunEstimate:
-    """What a run will use."""
+    """What a run will use. Numbers that depend on the answers are None."""
 
     task: str
     model: str
     samples: int
     calls: int | None
-    """None if the number depends on the answers."""
     completions: int | None
     prompt_tokens: int
     prompt_rule: str
@@ -45,7 +44,7 @@ class RunEstimate:
     completion_tokens: int
     completion_rule: str
     price: float | None
-    """In dollars; None if no price is known."""
+    """In dollars, if it is known."""
     price_source: str | None
     failed: int
     """Samples whose dry run failed."""
@@ -147,20 +146,15 @@ def _completion_tokens(walked: DryRun, given: int | None, runs: Sequence[Run]) -
 
 @dataclass(frozen=True)
 class TokenCounter:
-    """A way to count the tokens of a prompt."""
+    """A way to count the tokens of a prompt, and its description."""
 
     rule: str
-    """A description for people."""
     exact: bool
     count: Callable[[Sequence[ChatMessage]], Awaitable[int]]
 
 
 def token_counter(model: str) -> TokenCounter:
-    """The most exact way to count for a model without a network.
-
-    Args:
-        model: The name of the model in Inspect.
-    """
+    """The most exact way to count for a model without a network."""
     provider, _, name = service_model(model).partition("/")
     if provider == "embedded":
         own = get_model(model)

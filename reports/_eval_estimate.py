@@ -26,20 +26,10 @@ def estimate_eval(
     runs: Sequence[Run] = (),
     prices: Path | None = None,
 ) -> RunEstimate:
-    """Estimate the calls, tokens and price of a run of a registered eval.
+    """Estimate a run of a registered eval, as `estimate` does.
 
-    Args:
-        name: The eval or variant, with or without `misstep/`.
-        arguments: Arguments of the task.
-        model: The model's name in Inspect.
-        limit: Use only the first N samples, or samples from start to stop (counted from 0).
-        roles: Roles of other models that the task calls.
-        completion: Tokens of one completion. Default: the mean in the registry.
-        runs: Earlier runs; the estimate uses the mean length of their completions.
-        prices: File of prices in Inspect's format. It overrides the registry.
-
-    Raises:
-        MisstepError: There is no such eval, or the file of prices is invalid.
+    The limit may be a range (start and stop, counted from 0). `prices` is a file of prices in
+    Inspect's format, which overrides the registry. The default completion is the registry's mean.
     """
     task, size = load_task(name, arguments), size_of(name)
     start, stop = limit if isinstance(limit, tuple) else (0, limit)

@@ -33,16 +33,8 @@ def import_files(
 ) -> Iterator[ImportedLog]:
     """Write the results in files as logs, one for each model.
 
-    Args:
-        files: Files of critiques, step scores or predictions, or of sampled solutions.
-        log_dir: Folder for the logs.
-        source: Source of the rows.
-        subset: Subset of the source, if the files do not name it.
-        model: Name of the model, if the files do not name it.
-        threshold: A step whose score is lower is wrong.
-
-    Raises:
-        MisstepError: A file cannot be read, or does not fit the source's rows.
+    The source, subset and model are those of files that do not name them; a step with a score
+    below the threshold is wrong.
     """
     if holds_solutions(files[0]):
         arguments: dict[str, Any] = {"source": "sample", "method": "plain"}

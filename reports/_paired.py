@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from misstep.scorers import SEED, Estimate, from_draws
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-Array: TypeAlias = "NDArray[np.float64]"
+Array: TypeAlias = NDArray[np.float64]
 
 RESAMPLES = 10_000
 _MOST_CELLS = 4_000_000
@@ -36,10 +35,10 @@ def mcnemar(first: Sequence[float], second: Sequence[float]) -> McNemar | None:
     pairs = list(zip(first, second, strict=True))
     b = sum(one > other for one, other in pairs)
     c = sum(one < other for one, other in pairs)
-    return McNemar(b, c, binomial_p(min(b, c), b + c))
+    return McNemar(b, c, _binomial_p(min(b, c), b + c))
 
 
-def binomial_p(fewer: int, n: int) -> float:
+def _binomial_p(fewer: int, n: int) -> float:
     """The exact two-sided p-value of a fair coin whose rarer side came up `fewer` times in n."""
     term, total = 1, 0
     for i in range(fewer + 1):
@@ -66,35 +65,25 @@ Statistic: TypeAlias = Callable[[Array, Array], Array]
 
 @dataclass(frozen=True)
 class Difference:
-    """The metric of the second run minus the metric of the first."""
+    """The metric of the second run minus the metric of the first, with a two-sided p-value."""
 
     first: float
     second: float
     estimate: Estimate
     p: float
-    """Two-sided p-value of the bootstrap."""
 
 
 def bootstrap(
     rows: Array,
     first: Statistic,
     second: Statistic,
-    strata: "Array | None" = None,
+    strata: Array | None = None,
     resamples: int = RESAMPLES,
 ) -> Difference:
-    """Bootstrap the difference of two metrics over the same samples.
+    """Bootstrap the difference of two metrics over the same samples, within strata if given.
 
     A resample is a multinomial draw over the distinct rows: the same distribution, and faster.
-
-    Args:
-        rows: The values that the metrics use, one row per sample.
-        first: The metric of the first run.
-        second: The metric of the second run.
-        strata: The stratum of each sample, to draw samples within their stratum.
-        resamples: The number of resamples.
     """
-    import numpy as np
-
     keyed = rows if strata is None else np.column_stack([strata, rows])
     cells, counts = np.unique(keyed, axis=0, return_counts=True)
     groups = np.zeros(len(cells)) if strata is None else cells[:, 0]
@@ -122,8 +111,6 @@ def bootstrap_p(draws: Array) -> float:
 
     One is added to both counts, as in a permutation test, so that p is never 0.
     """
-    import numpy as np
-
     known = draws[~np.isnan(draws)]
     below, above = int((known <= 0).sum()), int((known >= 0).sum())
     return min(1.0, 2 * (min(below, above) + 1) / (known.size + 1))
@@ -131,7 +118,6 @@ def bootstrap_p(draws: Array) -> float:
 
 def mean_of(column: int, where: Mapping[int, float] | None = None) -> Statistic:
     """The mean of a column over the samples whose other columns have the given values."""
-    import numpy as np
 
     def statistic(drawn: Array, values: Array) -> Array:
         within = np.ones(len(values))
@@ -146,7 +132,6 @@ def mean_of(column: int, where: Mapping[int, float] | None = None) -> Statistic:
 
 def harmonic(one: Statistic, other: Statistic) -> Statistic:
     """The harmonic mean of two metrics: 0 if both are 0, nan if one is undefined."""
-    import numpy as np
 
     def statistic(drawn: Array, values: Array) -> Array:
         a, b = one(drawn, values), other(drawn, values)
@@ -160,7 +145,6 @@ def harmonic(one: Statistic, other: Statistic) -> Statistic:
 
 def ratio(part: int, others: Sequence[int], empty: float) -> Statistic:
     """The sum of a column divided by the sum of that column and others."""
-    import numpy as np
 
     def statistic(drawn: Array, values: Array) -> Array:
         top = drawn @ values[:, part]

@@ -2,7 +2,7 @@
 
 Runs on different samples are compared by the normal test of two shares. Runs on the same samples
 are compared by McNemar's exact test; its power is summed over all outcomes, or approximated for
-more than EXACT_UP_TO samples.
+more than EXACT_UP_TO samples. The discordance is the share of samples that only one run has right.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from math import ceil, log, log1p, sqrt
 from statistics import NormalDist
+
+import numpy as np
 
 from misstep.registry import MisstepError
 from misstep.reports._comparison import compare
@@ -28,12 +30,10 @@ _Z = NormalDist()
 
 @dataclass(frozen=True)
 class Aim:
-    """The error rates that a test should have."""
+    """The level of a test, and how often it should report a difference that exists."""
 
     alpha: float = ALPHA
-    """How often the test may report a difference that does not exist."""
     power: float = POWER
-    """How often the test should report a difference that exists."""
 
     @property
     def quantiles(self) -> tuple[float, float]:
@@ -42,7 +42,7 @@ class Aim:
 
 
 def independent_discordance(first: float, second: float) -> float:
-    """The share of samples that only one run has right, if the hits are independent.
+    """The discordance of two accuracies if hits are independent.
 
     Real runs mostly fail on the same samples. Then fewer samples differ, and a test has more power.
     """
@@ -50,7 +50,7 @@ def independent_discordance(first: float, second: float) -> float:
 
 
 def unpaired_power(first: float, second: float, samples: int, alpha: float = ALPHA) -> float:
-    """The power of the normal test of two shares, each run on its own samples."""
+    """The power of the normal test of two accuracies, each run on its own samples."""
     difference = abs(second - first)
     pooled = (first + second) / 2
     null = sqrt(2 * pooled * (1 - pooled) / samples)
@@ -64,14 +64,7 @@ def unpaired_power(first: float, second: float, samples: int, alpha: float = ALP
 def paired_power(
     first: float, second: float, discordance: float, samples: int, alpha: float = ALPHA
 ) -> float:
-    """The power of McNemar's test on the same samples.
-
-    Args:
-        first: The accuracy of the first run.
-        second: The accuracy of the second run.
-        discordance: The share of samples that only one of the two runs has right.
-        samples: The number of samples.
-        alpha: The level of the test.
+    """The power of McNemar's test of two accuracies on the same samples.
 
     Raises:
         MisstepError: The accuracies and the discordance are impossible together.
@@ -90,13 +83,7 @@ def paired_power(
         critical = _Z.inv_cdf(1 - alpha / 2) * sqrt(discordance)
         spread = sqrt(max(discordance - difference**2, 1e-12))
         return _Z.cdf((difference * sqrt(samples) - critical) / spread)
-    return _exact_mcnemar_power(difference, discordance, samples, alpha)
-
-
-def _exact_mcnemar_power(difference: float, discordance: float, n: int, alpha: float) -> float:
-    import numpy as np
-
-    differing = _binomial(n, min(1.0, discordance))
+    differing = _binomial(samples, min(1.0, discordance))
     second_right = min(1.0, (discordance + difference) / (2 * discordance))
     total = 0.0
     for m in np.flatnonzero(differing > _NEGLIGIBLE).tolist():
@@ -110,15 +97,11 @@ def _exact_mcnemar_power(difference: float, discordance: float, n: int, alpha: f
 @cache
 def _rejected_outcomes(m: int, alpha: float) -> int:
     """How many outcomes on each side of 0 to m heads the exact test of a fair coin rejects."""
-    import numpy as np
-
     return int((2 * np.cumsum(_binomial(m, 0.5))[: (m + 1) // 2] <= alpha).sum())
 
 
 def _binomial(n: int, p: float) -> Array:
     """The binomial probabilities of 0 to n."""
-    import numpy as np
-
     k = np.arange(n + 1)
     if p in (0.0, 1.0):
         certain: Array = np.where(k == n * p, 1.0, 0.0)
@@ -131,12 +114,10 @@ def _binomial(n: int, p: float) -> Array:
 
 @cache
 def _log_factorials() -> Array:
-    import numpy as np
-
     return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, EXACT_UP_TO + 1)))])
 
 
-def samples_needed(power_at: Callable[[int], float], aim: Aim) -> int | None:
+def _samples_needed(power_at: Callable[[int], float], aim: Aim) -> int | None:
     """The least number of samples with the wanted power; None if no number has it.
 
     The power of an exact test is not monotonic: it rises with small drops. A binary search finds a
@@ -156,13 +137,13 @@ def samples_needed(power_at: Callable[[int], float], aim: Aim) -> int | None:
 
 def unpaired_samples(first: float, second: float, aim: Aim) -> int | None:
     """The number of samples that each of two runs needs, on different samples."""
-    return samples_needed(lambda n: unpaired_power(first, second, n, aim.alpha), aim)
+    return _samples_needed(lambda n: unpaired_power(first, second, n, aim.alpha), aim)
 
 
 def paired_samples(
     first: float, second: float, aim: Aim, discordance: float | None = None
 ) -> int | None:
-    """The number of samples that two runs on the same samples need.
+    """The number of samples that two runs on the same samples need; None if no number is enough.
 
     Hits are taken as independent if the discordance is not given.
     """
@@ -174,7 +155,7 @@ def paired_samples(
         reach = z_alpha * sqrt(share) + z_power * spread
         if difference and (about := (reach / difference) ** 2) > EXACT_UP_TO:
             return ceil(about)
-    return samples_needed(lambda n: paired_power(first, second, share, n, aim.alpha), aim)
+    return _samples_needed(lambda n: paired_power(first, second, share, n, aim.alpha), aim)
 
 
 def smallest_difference(
@@ -182,13 +163,8 @@ def smallest_difference(
 ) -> float | None:
     """The smallest gain over an accuracy that a number of samples can show; None if none can.
 
-    Args:
-        accuracy: The accuracy of the weaker run.
-        samples: The number of samples.
-        aim: The level and power of the test.
-        discordance: The share of samples that only one of the two runs has right, if known. It is
-            at least the gain.
-        paired: Whether both runs have the same samples.
+    Hits are taken as independent if the discordance is not given. `paired` means that both runs
+    have the same samples.
     """
 
     def power_of(gain: float) -> float:
@@ -218,12 +194,7 @@ def smallest_f1_difference(
 ) -> float | None:
     """The smallest difference in F1 that samples can show, by the delta method; None if none can.
 
-    Args:
-        accuracies: The accuracy on samples with an error, and on samples without one.
-        samples: The number of samples with an error, and without one.
-        aim: The level and power of the test.
-        discordances: The discordance on both, if known; otherwise hits are independent.
-        paired: Whether both runs have the same samples.
+    Accuracies, samples and discordances are given for samples with an error and without one.
     """
     error, correct = accuracies
     if min(samples) < 1 or error + correct == 0:
@@ -240,13 +211,12 @@ def smallest_f1_difference(
 
 @dataclass(frozen=True)
 class SampleGroup:
-    """A group of samples and the accuracy to improve on."""
+    """A group of samples, the accuracy to improve on, and the discordance if it is known."""
 
     name: str
     samples: int
     accuracy: float
     discordance: float | None = None
-    """The share of samples that only one of two runs has right, if it was observed or given."""
 
 
 _WITH_ERROR, _WITHOUT_ERROR, _ALL = "with an error", "without an error", "all"
@@ -255,13 +225,7 @@ _WITH_ERROR, _WITHOUT_ERROR, _ALL = "with an error", "without an error", "all"
 def groups_of_dataset(
     has_error: Sequence[bool], accuracy: float | None, discordance: float | None
 ) -> list[SampleGroup]:
-    """The groups of a dataset: samples with an error, without one, and all.
-
-    Args:
-        has_error: For each sample, whether its solution has an error.
-        accuracy: The accuracy to improve on; 0.5 if None.
-        discordance: The share of samples that only one of two runs has right, if known.
-    """
+    """The groups of a dataset: samples with an error, without one, and all."""
     base = 0.5 if accuracy is None else accuracy
     errors, total = sum(has_error), len(has_error)
     counts = {_WITH_ERROR: errors, _WITHOUT_ERROR: total - errors} if 0 < errors < total else {}
@@ -272,40 +236,29 @@ def groups_of_dataset(
 def groups_of_runs(
     runs: Sequence[Run], accuracy: float | None, discordance: float | None
 ) -> list[SampleGroup]:
-    """The groups of a run's samples. Two runs also give the discordance.
-
-    Args:
-        runs: One or two runs.
-        accuracy: The accuracy to improve on; the first run's own if None.
-        discordance: The share of samples that only one run has right; as observed if None.
-    """
+    """The groups of the first run's samples. A second run gives the discordance."""
     observed: dict[str, float] = {}
-    if len(runs) == 2:
-        for contrast in compare(runs, common=True).contrasts:
-            if contrast.only_first is not None and contrast.only_second is not None:
-                differing = contrast.only_first + contrast.only_second
-                observed[contrast.metric] = differing / contrast.samples
-    run = runs[0]
-    scorer = run.scorer()
-    first_error = run.kind == "first_error"
-    members = {
-        (_WITH_ERROR, "error_accuracy"): [s for s in run.scored if s.has_error and first_error],
-        (_WITHOUT_ERROR, "correct_accuracy"): [
-            s for s in run.scored if not s.has_error and first_error
-        ],
-        (_ALL, "accuracy"): run.scored,
-    }
+    for contrast in compare(runs, common=True).contrasts if len(runs) == 2 else []:
+        if contrast.only_first is not None and contrast.only_second is not None:
+            differing = contrast.only_first + contrast.only_second
+            observed[contrast.metric] = differing / contrast.samples
+    hits = [(sample.has_error, score.hit) for sample, score in runs[0].scored_pairs()]
+    groups = {(_ALL, "accuracy"): [hit for _, hit in hits]}
+    if runs[0].kind == "first_error":
+        groups = {
+            (_WITH_ERROR, "error_accuracy"): [hit for has_error, hit in hits if has_error],
+            (_WITHOUT_ERROR, "correct_accuracy"): [hit for has_error, hit in hits if not has_error],
+            **groups,
+        }
     return [
         SampleGroup(
             name,
-            len(samples),
-            sum(s.scores[scorer].hit for s in samples) / len(samples)
-            if accuracy is None
-            else accuracy,
+            len(own),
+            sum(own) / len(own) if accuracy is None else accuracy,
             observed.get(metric) if discordance is None else discordance,
         )
-        for (name, metric), samples in members.items()
-        if samples
+        for (name, metric), own in groups.items()
+        if own
     ]
 
 
@@ -336,37 +289,31 @@ def needed_samples(
 def smallest_gains(groups: Sequence[SampleGroup], aim: Aim) -> Iterator[dict[str, object]]:
     """The smallest gain that each group of samples can show, one row per group, then F1."""
     for group in groups:
+        known = (group.accuracy, group.samples, aim)
         yield {
             "part": group.name,
             "samples": group.samples,
             "accuracy": group.accuracy,
-            "different_samples": smallest_difference(
-                group.accuracy, group.samples, aim, paired=False
-            ),
-            "same_samples": smallest_difference(group.accuracy, group.samples, aim),
+            "different_samples": smallest_difference(*known, paired=False),
+            "same_samples": smallest_difference(*known),
             "same_samples_as_seen": None
             if group.discordance is None
-            else smallest_difference(group.accuracy, group.samples, aim, group.discordance),
+            else smallest_difference(*known, group.discordance),
         }
     if len(groups) == 3:
-        yield _smallest_f1_gain(groups, aim)
-
-
-def _smallest_f1_gain(groups: Sequence[SampleGroup], aim: Aim) -> dict[str, object]:
-    error, correct, whole = groups
-    accuracies, samples = (error.accuracy, correct.accuracy), (error.samples, correct.samples)
-    as_seen = None
-    if error.discordance is not None and correct.discordance is not None:
-        known = (error.discordance, correct.discordance)
-        as_seen = smallest_f1_difference(accuracies, samples, aim, known)
-    return {
-        "part": "F1",
-        "samples": whole.samples,
-        "accuracy": harmonic_mean(*accuracies),
-        "different_samples": smallest_f1_difference(accuracies, samples, aim, paired=False),
-        "same_samples": smallest_f1_difference(accuracies, samples, aim),
-        "same_samples_as_seen": as_seen,
-    }
+        error, correct, whole = groups
+        accuracies = (error.accuracy, correct.accuracy)
+        both = (accuracies, (error.samples, correct.samples), aim)
+        yield {
+            "part": "F1",
+            "samples": whole.samples,
+            "accuracy": harmonic_mean(*accuracies),
+            "different_samples": smallest_f1_difference(*both, paired=False),
+            "same_samples": smallest_f1_difference(*both),
+            "same_samples_as_seen": None
+            if error.discordance is None or correct.discordance is None
+            else smallest_f1_difference(*both, (error.discordance, correct.discordance)),
+        }
 
 
 _HEADINGS = {

@@ -51,15 +51,9 @@ class RecoveryRate:
 def recovery_rates(
     logs: Sequence[str], by: RecoveryGrouping = "task", reading: str = "strict"
 ) -> list[RecoveryRate]:
-    """The three rates of each part of some runs, with Wilson intervals.
+    """The three rates of each part of some error-recovery logs, with Wilson intervals.
 
-    Args:
-        logs: Logs of error recovery.
-        by: The parts: tasks, thirds of the position of the mistake, or numbers of steps.
-        reading: strict or lenient.
-
-    Raises:
-        MisstepError: A log cannot be read, or is not of error recovery.
+    Parts are tasks, thirds of the position of the mistake, or numbers of steps.
     """
     rates: dict[str, list[RecoveryRate]] = {}
     scorer = SCORERS["recovery"][reading]
@@ -108,13 +102,7 @@ def _log_rates(log: str, run: str, by: RecoveryGrouping, scorer: str) -> Iterato
 def recovery_chart(
     rates: Sequence[RecoveryRate], by: RecoveryGrouping = "task", reading: str = "strict"
 ) -> "Chart":
-    """Grouped bars with intervals, one row per run.
-
-    Args:
-        rates: The rates to draw.
-        by: The parts of the rates.
-        reading: The reading of the rates.
-    """
+    """Grouped bars with intervals, one row per run."""
     alt = chart_library()
     parts = list(dict.fromkeys(rate.part for rate in rates))
     runs = list(dict.fromkeys(rate.run for rate in rates))

@@ -1,6 +1,6 @@
 """Reference results: baselines and the embedded model on every bundled set."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -42,11 +42,6 @@ class ReferenceRun:
     arguments: dict[str, Any]
     model: str
 
-    @property
-    def label(self) -> str:
-        """The set, and the baseline or model."""
-        return f"{self.eval}  {self.arguments.get('critic', self.model)}"
-
 
 def planned_runs(embedded: bool = True) -> Iterator[ReferenceRun]:
     """Yield a run for each bundled set and each of its baselines, and of the embedded model."""
@@ -70,43 +65,18 @@ def _baselines(name: str) -> Iterator[str]:
         yield critic
 
 
-def run_reference(
-    log_dir: str, limit: int, max_tokens: int, on_start: Callable[[ReferenceRun], None]
-) -> list[Run]:
-    """Make all reference runs, and return them.
-
-    Args:
-        log_dir: Folder for the logs; they go into a new folder in it.
-        limit: Samples of each set for the embedded model; 0 skips it.
-        max_tokens: Tokens of one completion of the embedded model.
-        on_start: Called before each run.
-
-    Raises:
-        MisstepError: A run did not finish.
-    """
-    folder = Path(log_dir) / datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
-    for planned in planned_runs(embedded=limit > 0):
-        on_start(planned)
-        _run(planned, folder, limit, max_tokens)
-    logs = read_logs(folder)
-    if logs.skipped:
-        raise MisstepError(f"{logs.skipped[0].location}: {logs.skipped[0].reason}")
-    return logs.runs
-
-
-def _run(planned: ReferenceRun, folder: Path, limit: int, max_tokens: int) -> None:
+def run_planned(planned: ReferenceRun, folder: Path, limit: int, max_tokens: int) -> None:
+    """Make a reference run; the limits are those of the embedded model."""
     from inspect_ai import eval as run
 
-    embedded = planned.model == EMBEDDED
+    own: dict[str, Any] = {"limit": limit, "sample_shuffle": SEED, "max_tokens": max_tokens}
     [log] = run(
         load_task(planned.eval, planned.arguments),
         model=planned.model,
         log_dir=str(folder),
         display="none",
         log_realtime=False,
-        limit=limit if embedded else None,
-        sample_shuffle=SEED if embedded else None,
-        max_tokens=max_tokens if embedded else None,
+        **(own if planned.model == EMBEDDED else {}),
     )
     if log.status != "success":
         raise MisstepError(
@@ -115,14 +85,11 @@ def _run(planned: ReferenceRun, folder: Path, limit: int, max_tokens: int) -> No
         )
 
 
-def reference_page(runs: list[Run], command: str, limit: int) -> str:
-    """Return the reference results as Markdown.
-
-    Args:
-        runs: The reference runs.
-        command: The command that made them.
-        limit: Samples of each set for the embedded model.
-    """
+def reference_page(folder: Path, command: str, limit: int) -> str:
+    """Return the reference results in a folder of logs as Markdown."""
+    logs = read_logs(folder)
+    if logs.skipped:
+        raise MisstepError(f"{logs.skipped[0].location}: {logs.skipped[0].reason}")
     parts = [
         "# Reference results\n",
         "Baselines that call no model, and the embedded SmolLM2-135M, on the sets that are\n"
@@ -133,7 +100,7 @@ def reference_page(runs: list[Run], command: str, limit: int) -> str:
         f"`{command}`, misstep {version('misstep')}, Inspect {version('inspect-ai')},\n"
         f"{datetime.now(UTC):%Y-%m-%d}. Metrics in percent, with 95% intervals.\n",
     ]
-    for benchmark in benchmarks(runs):
+    for benchmark in benchmarks(logs.runs):
         metrics = leaderboard_metrics(benchmark)[:4]
         rows = [
             [

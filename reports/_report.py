@@ -1,21 +1,22 @@
-"""The content of a report: tables, charts and samples of some logs, one section per benchmark."""
+"""A report on logs as one HTML page that needs no network, with one section per benchmark.
 
+Text from logs is never trusted: the template escapes it, or it is in the page as JSON and shown as
+text. The page may run only its own scripts, named by their hashes, and may load nothing.
+"""
+
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
 from math import inf, isnan, nan
 from typing import TYPE_CHECKING, Any, get_args
 
 from misstep.registry import evals
-from misstep.reports._breakdowns import (
-    accuracy_by,
-    budget,
-    calibration,
-    confusion,
-    findings,
-    groupings,
-    votes_curve,
-)
-from misstep.reports._frames import run_labels, runs_frame
+from misstep.reports import _breakdowns as breakdowns
+from misstep.reports import _report_charts as charts
+from misstep.reports._charts import chart_library
+from misstep.reports._frames import FrameRow, run_labels, runs_frame
 from misstep.reports._leaderboard import (
     METRIC_NAMES,
     Benchmark,
@@ -27,22 +28,14 @@ from misstep.reports._leaderboard import (
 )
 from misstep.reports._recovery import GROUPING_TITLES as RECOVERY_TITLES
 from misstep.reports._recovery import RecoveryGrouping, recovery_frame
-from misstep.reports._report_charts import (
-    ReportChart,
-    budget_chart,
-    calibration_chart,
-    confusion_chart,
-    findings_chart,
-    grouped_chart,
-    leaderboard_chart,
-    recovery_rates_chart,
-    votes_chart,
-)
 from misstep.reports._runs import ANSWERS, SCORERS, Logs, Run, SkippedLog
-from misstep.reports._text import UNDEFINED, dollars, percent
+from misstep.reports._text import dollars, page_file, percent, script_hash, to_json
 
 if TYPE_CHECKING:
     import pandas
+
+VIEWER = "http://127.0.0.1:7575"
+"""The default address of `inspect view`."""
 
 GROUPING_TITLES = {
     "error_position": "position of the error",
@@ -55,35 +48,14 @@ GROUPING_TITLES = {
 
 
 @dataclass(frozen=True)
-class ReportCell:
-    """A cell of a table: its text, its value for sorting, and an interval to draw."""
-
-    text: str
-    value: float | str | None = None
-    note: str = ""
-    interval: tuple[float, float, float] | None = None
-    """Lower end, value and upper end, from 0 to 100."""
-    badge: str = ""
-
-
-@dataclass(frozen=True)
-class ReportTable:
-    """A table of the page."""
-
-    headings: list[str]
-    rows: list[list[ReportCell]]
-    published: list[bool]
-    """For each row, whether it is a published result."""
-
-
-@dataclass(frozen=True)
 class ReportSection:
     """The leaderboard, charts and samples of one benchmark."""
 
     title: str
     about: str
-    table: ReportTable
-    charts: list[ReportChart]
+    metrics: list[str]
+    rows: list[FrameRow]
+    charts: list[charts.ReportChart]
     samples: dict[str, Any]
     """The samples with the answers of all runs, as data for the page."""
 
@@ -92,7 +64,7 @@ class ReportSection:
 class Report:
     """The content of a report page."""
 
-    runs: ReportTable
+    runs: list[FrameRow]
     sections: list[ReportSection]
     skipped: list[SkippedLog]
 
@@ -105,7 +77,7 @@ def build_report(logs: Logs, reading: str = "strict") -> Report:
         reading: The reading of the scores. Runs without it are read strictly.
     """
     return Report(
-        _runs_table(runs_frame(logs.runs)) if logs.runs else ReportTable([], [], []),
+        runs_frame(logs.runs).to_dict("records"),
         [_section(benchmark, reading) for benchmark in benchmarks(logs.runs)],
         logs.skipped,
     )
@@ -123,9 +95,10 @@ def _section(benchmark: Benchmark, reading: str) -> ReportSection:
     return ReportSection(
         title=benchmark.key,
         about=_description(benchmark),
-        table=_leaderboard_table(table, metrics),
+        metrics=metrics,
+        rows=table.to_dict("records"),
         charts=[
-            leaderboard_chart(table, headline, metric_name(headline)),
+            charts.leaderboard_chart(table, headline, metric_name(headline)),
             *_charts(benchmark, reading),
         ],
         samples=_samples(benchmark.runs, reading),
@@ -151,35 +124,35 @@ def _best_first(benchmark: Benchmark, metric: str, reading: str) -> Benchmark:
     return replace(benchmark, runs=sorted(benchmark.runs, key=rank))
 
 
-def _charts(benchmark: Benchmark, reading: str) -> Iterator[ReportChart]:
+def _charts(benchmark: Benchmark, reading: str) -> Iterator[charts.ReportChart]:
     runs = benchmark.runs
     if benchmark.kind == "recovery":
         for grouping in get_args(RecoveryGrouping):
             rates = recovery_frame(runs, grouping, reading)
-            yield recovery_rates_chart(rates, RECOVERY_TITLES[grouping])
+            yield charts.recovery_rates_chart(rates, RECOVERY_TITLES[grouping])
         return
     if benchmark.kind == "first_error":
-        verdicts = findings(runs, reading)
+        verdicts = breakdowns.findings(runs, reading)
         for solutions in dict.fromkeys(verdicts["solutions"]):
-            yield findings_chart(verdicts, solutions)
-        yield confusion_chart(confusion(runs, reading))
-    for by in groupings(runs):
-        table = accuracy_by(runs, by, reading)
+            yield charts.findings_chart(verdicts, solutions)
+        yield charts.confusion_chart(breakdowns.confusion(runs, reading))
+    for by in breakdowns.groupings(runs):
+        table = breakdowns.accuracy_by(runs, by, reading)
         metric = _best_metric(table)
         title = GROUPING_TITLES.get(by, by.replace("_", " "))
-        yield grouped_chart(table, by, metric, title, METRIC_NAMES[metric])
-    votes = votes_curve(runs, reading)
+        yield charts.grouped_chart(table, by, metric, title, METRIC_NAMES[metric])
+    votes = breakdowns.votes_curve(runs, reading)
     if len(votes):
         metric = _best_metric(votes)
-        yield votes_chart(votes, metric, METRIC_NAMES[metric])
-    rewards = calibration(runs, reading)
+        yield charts.votes_chart(votes, metric, METRIC_NAMES[metric])
+    rewards = breakdowns.calibration(runs, reading)
     if len(rewards):
-        yield calibration_chart(rewards)
+        yield charts.calibration_chart(rewards)
     if benchmark.kind == ANSWERS:
-        used = budget(runs, reading)
+        used = breakdowns.budget(runs, reading)
         for what in ("tokens", "calls"):
             if used[f"{what}_a_sample"].any():
-                yield budget_chart(used, what)
+                yield charts.budget_chart(used, what)
 
 
 def _best_metric(table: "pandas.DataFrame") -> str:
@@ -189,58 +162,6 @@ def _best_metric(table: "pandas.DataFrame") -> str:
         for name in ("f1_score", "error_accuracy", "correct_accuracy", "accuracy")
         if name in table and table[name].notna().any()
     )
-
-
-def _leaderboard_table(table: "pandas.DataFrame", metrics: Sequence[str]) -> ReportTable:
-    headings = ["Run", "Protocol", "Samples", *map(metric_name, metrics)]
-    rows = []
-    for row in table.to_dict("records"):
-        samples = None if row["published"] else int(row["samples"])
-        cells = [
-            ReportCell(row["run"], row["run"], row["source"], badge="published" * row["published"]),
-            ReportCell(row["protocol"], row["protocol"]),
-            ReportCell("" if samples is None else f"{samples:,}", samples),
-        ]
-        rows.append(cells + [_metric_cell(row, metric) for metric in metrics])
-    return ReportTable(headings, rows, [bool(published) for published in table["published"]])
-
-
-def _metric_cell(row: dict[str, Any], metric: str) -> ReportCell:
-    value, lower, upper = (row[f"{metric}{end}"] for end in ("", "_lower", "_upper"))
-    if isnan(value):
-        return ReportCell(UNDEFINED)
-    if isnan(lower):
-        return ReportCell(percent(value), value)
-    note = f"{percent(lower)} to {percent(upper)}"
-    return ReportCell(percent(value), value, note, (100 * lower, 100 * value, 100 * upper))
-
-
-def _runs_table(table: "pandas.DataFrame") -> ReportTable:
-    headings = [
-        "Run", "Benchmark", "Samples", "Unparsed", "Truncated", "Errored", "Tokens in",
-        "Tokens out", "Cost", "Seconds per sample",
-    ]  # fmt: skip
-    rows = [
-        [
-            ReportCell(row["run"], row["run"], row["file"]),
-            ReportCell(f"{row['eval']} · {row['data']}", row["eval"]),
-            _count_cell(row["samples"]),
-            *(ReportCell(percent(row[n]), row[n]) for n in ("unparsed", "truncated", "errored")),
-            _count_cell(row["input_tokens"]),
-            _count_cell(row["output_tokens"]),
-            ReportCell(dollars(row["cost"]), row["cost"], row["cost_source"]),
-            ReportCell(
-                UNDEFINED if isnan(seconds := row["seconds_a_sample"]) else f"{seconds:.2f}",
-                seconds,
-            ),
-        ]
-        for row in table.to_dict("records")
-    ]
-    return ReportTable(headings, rows, [False] * len(rows))
-
-
-def _count_cell(number: int) -> ReportCell:
-    return ReportCell(f"{number:,}", number)
 
 
 def _samples(runs: Sequence[Run], reading: str) -> dict[str, Any]:
@@ -263,3 +184,57 @@ def _samples(runs: Sequence[Run], reading: str) -> dict[str, Any]:
         "runs": [{"name": labels[run.id], "file": run.file} for run in runs],
         "rows": rows,
     }
+
+
+def report_page(report: Report, place: str, viewer: str = VIEWER) -> str:
+    """Return the page as HTML.
+
+    Args:
+        report: The content.
+        place: The folder of the logs, as for `inspect view --log-dir`.
+        viewer: The address of the log viewer.
+    """
+    chart_library()
+    import vl_convert
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    # The default snippet of the bundle exports the libraries to the page's own script.
+    library: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]
+    scripts = [library.replace("</script", "<\\/script"), page_file("page.js")]
+    policy = (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+        f"style-src 'unsafe-inline'; script-src {' '.join(map(script_hash, scripts))}"
+    )
+    environment = Environment(
+        loader=PackageLoader("misstep.reports", "page"), autoescape=True, undefined=StrictUndefined
+    )
+    environment.filters["metric_name"] = metric_name
+    return environment.get_template("report.html").render(
+        report=report,
+        place=place,
+        viewer=viewer.rstrip("/"),
+        policy=policy,
+        scripts=scripts,
+        style=page_file("page.css"),
+        json=_script_json,
+        chart_data=_chart_data,
+        percent=percent,
+        dollars=dollars,
+        version=version("misstep"),
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def _script_json(content: Any) -> str:  # noqa: ANN401
+    """JSON that is safe in a script element: it cannot end the script or start a comment."""
+    text = json.dumps(to_json(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _chart_data(chart: charts.ReportChart) -> dict[str, Any]:
+    """The description of a chart, and its data as a table."""
+    table = chart.table.astype(object)
+    rows: list[list[Any]] = table.where(chart.table.notna(), None).to_numpy().tolist()
+    return {"spec": chart.spec, "columns": list(chart.table.columns), "rows": rows}

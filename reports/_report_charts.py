@@ -2,25 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from misstep.reports._charts import FINDING_COLOURS, chart_library
 
 if TYPE_CHECKING:
-    import altair
     import pandas
 
+Altair: TypeAlias = Any
+"""The module, or one of its objects: Altair is imported when a chart is drawn."""
+
 RUN_COLOURS = [
-    "#4269d0",
-    "#e8900c",
-    "#3ca951",
-    "#d6336c",
-    "#8a63d2",
-    "#0c9fb5",
-    "#9c6b4e",
-    "#7f8794",
-    "#b8a100",
-    "#f08ab4",
+    *("#4269d0", "#e8900c", "#3ca951", "#d6336c", "#8a63d2"),
+    *("#0c9fb5", "#9c6b4e", "#7f8794", "#b8a100", "#f08ab4"),
 ]
 ROW_HEIGHT = 22
 """Pixels of one row of a chart."""
@@ -43,12 +37,7 @@ class ReportChart:
 
 
 def _report_chart(
-    title: str,
-    note: str,
-    chart: "altair.Chart",
-    height: int,
-    table: "pandas.DataFrame",
-    wide: bool = False,
+    title: str, note: str, chart: Altair, height: int, table: "pandas.DataFrame", wide: bool = False
 ) -> ReportChart:
     """Return a chart that takes the width of its place on the page."""
     spec = chart.properties(width="container", height=height).to_dict()
@@ -60,72 +49,59 @@ def _run_names(table: "pandas.DataFrame") -> list[str]:
     return list(dict.fromkeys(table["run"]))
 
 
-def _run_colour(alt: Any, runs: Sequence[str]) -> Any:  # noqa: ANN401
+def _run_colour(alt: Altair, runs: Sequence[str]) -> Altair:
     """One colour per run, with a legend below the chart."""
     colours = [RUN_COLOURS[i % len(RUN_COLOURS)] for i in range(len(runs))]
     columns = 1 if len(runs) <= _MOST_ROWS_OF_LEGEND else 2
     legend = alt.Legend(orient="bottom", columns=columns, title=None, labelLimit=340)
-    return alt.Color(
-        "run:N", scale=alt.Scale(domain=list(runs), range=colours), legend=legend, sort=None
-    )
+    scale = alt.Scale(domain=list(runs), range=colours)
+    return alt.Color("run:N", scale=scale, legend=legend, sort=None)
 
 
-def _picked_run(alt: Any) -> Any:  # noqa: ANN401
+def _picked_run(alt: Altair) -> Altair:
     """A selection of one run by a click on the legend."""
     return alt.selection_point(fields=["run"], bind="legend", name="picked")
 
 
-def _chosen_run(alt: Any, table: "pandas.DataFrame") -> Any:  # noqa: ANN401
+def _chosen_run(alt: Altair, table: "pandas.DataFrame") -> Altair:
     """A menu to choose the run that a chart shows."""
     runs = _run_names(table)
     menu = alt.binding_select(options=runs, name="run ")
     return alt.param(name="chosen", value=runs[0], bind=menu)
 
 
-def _faded(alt: Any, picked: Any, full: float = 1.0, faint: float = 0.12) -> Any:  # noqa: ANN401
+def _faded(alt: Altair, picked: Altair, full: float = 1.0, faint: float = 0.12) -> Altair:
     """The opacity of a mark: faint if another run is picked."""
     return alt.condition(picked, alt.value(full), alt.value(faint))
 
 
-def _percent_axis(alt: Any, title: str) -> Any:  # noqa: ANN401
+def _percent_axis(alt: Altair, title: str) -> Altair:
     return alt.Axis(format=".0%", title=title, tickCount=5)
 
 
 def _interval_rule(
-    base: Any,  # noqa: ANN401
-    metric: str,
-    direction: Literal["x", "y"],
-    stroke: float,
-    **channels: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    base: Altair, metric: str, direction: str, stroke: float, **channels: Altair
+) -> Altair:
     """A line from the lower to the upper end of a metric's interval."""
     ends = {direction: f"{metric}_lower:Q", f"{direction}2": f"{metric}_upper:Q"}
     return base.mark_rule(strokeWidth=stroke).encode(**channels, **ends)
 
 
 def _line_chart(
-    alt: Any,  # noqa: ANN401
+    alt: Altair,
     table: "pandas.DataFrame",
-    x: Any,  # noqa: ANN401
-    y: Any,  # noqa: ANN401
+    channels: dict[str, Altair],
     metric: str,
-    tips: list[Any],
-    *behind: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    behind: Sequence[Altair] = (),
+) -> Altair:
     """One line per run with intervals, in front of other layers."""
     runs = _run_names(table)
     picked, colour = _picked_run(alt), _run_colour(alt, runs)
-    base = alt.Chart(table.dropna(subset=[metric]))
-    layers = list(behind)
-    if len(runs) <= MOST_INTERVALS:
-        opacity = _faded(alt, picked, 0.35, 0.0)
-        layers.append(_interval_rule(base, metric, "y", 1.2, x=x, color=colour, opacity=opacity))
-    layers.append(
-        base.mark_line(point=True, strokeWidth=2).encode(
-            x=x, y=y, color=colour, opacity=_faded(alt, picked), tooltip=tips
-        )
-    )
-    return alt.layer(*layers).add_params(picked)
+    base = alt.Chart(table.dropna(subset=[metric])).encode(x=channels["x"], color=colour)
+    line = base.mark_line(point=True, strokeWidth=2).encode(opacity=_faded(alt, picked), **channels)
+    rule = _interval_rule(base, metric, "y", 1.2, opacity=_faded(alt, picked, 0.35, 0.0))
+    rules = [rule] if len(runs) <= MOST_INTERVALS else []
+    return alt.layer(*behind, *rules, line).add_params(picked)
 
 
 def leaderboard_chart(table: "pandas.DataFrame", metric: str, name: str) -> ReportChart:
@@ -182,7 +158,8 @@ def grouped_chart(
     ]
     if by in ("error_position", "relative_position", "length"):
         x = alt.X(f"{by}:O", sort=groups, title=title, axis=alt.Axis(labelAngle=0))
-        chart = _line_chart(alt, table, x, alt.Y(f"{metric}:Q", **value), metric, tips)
+        channels = {"x": x, "y": alt.Y(f"{metric}:Q", **value), "tooltip": tips}
+        chart = _line_chart(alt, table, channels, metric)
         height = 240
     else:
         picked = _picked_run(alt)
@@ -205,11 +182,13 @@ def grouped_chart(
 def votes_chart(table: "pandas.DataFrame", metric: str, name: str) -> ReportChart:
     """A metric by number of votes."""
     alt = chart_library()
-    x = alt.X("votes:O", title="votes", axis=alt.Axis(labelAngle=0))
-    y = alt.Y(f"{metric}:Q", axis=_percent_axis(alt, name), scale=alt.Scale(zero=False))
-    tips = ["run:N", "votes:O", alt.Tooltip(f"{metric}:Q", format=".1%", title=name)]
+    channels = {
+        "x": alt.X("votes:O", title="votes", axis=alt.Axis(labelAngle=0)),
+        "y": alt.Y(f"{metric}:Q", axis=_percent_axis(alt, name), scale=alt.Scale(zero=False)),
+        "tooltip": ["run:N", "votes:O", alt.Tooltip(f"{metric}:Q", format=".1%", title=name)],
+    }
     note = "All points use the same votes: k votes are the first k."
-    chart = _line_chart(alt, table, x, y, metric, tips)
+    chart = _line_chart(alt, table, channels, metric)
     return _report_chart(f"{name} by votes", note, chart, 240, table)
 
 
@@ -323,17 +302,14 @@ def calibration_chart(table: "pandas.DataFrame") -> ReportChart:
         .mark_line(strokeDash=[4, 4], color="#9aa0aa", strokeWidth=1)
         .encode(x="at:Q", y="at:Q")
     )
-    tips = [
-        "run:N",
-        alt.Tooltip("reward:Q", format=".3f"),
-        alt.Tooltip("right:Q", format=".1%"),
-        "steps:Q",
-        alt.Tooltip("calibration_error:Q", format=".3f"),
-        alt.Tooltip("brier:Q", format=".3f"),
-    ]
-    x = alt.X("reward:Q", title="reward", scale=unit)
-    y = alt.Y("right:Q", axis=_percent_axis(alt, "right steps"), scale=unit)
-    chart = _line_chart(alt, table, x, y, "right", tips, ideal)
+    formats = {"reward": ".3f", "right": ".1%", "calibration_error": ".3f", "brier": ".3f"}
+    tips = [alt.Tooltip(f"{name}:Q", format=form) for name, form in formats.items()]
+    channels = {
+        "x": alt.X("reward:Q", title="reward", scale=unit),
+        "y": alt.Y("right:Q", axis=_percent_axis(alt, "right steps"), scale=unit),
+        "tooltip": ["run:N", *tips, "steps:Q"],
+    }
+    chart = _line_chart(alt, table, channels, "right", [ideal])
     note = (
         "Steps are grouped by tenths of their reward. On the dashed line, rewards are "
         "probabilities. Steps after the first error have no label and are left out."

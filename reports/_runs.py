@@ -40,7 +40,7 @@ class Run:
 
     location: str
     file: str
-    """The path of the log relative to its folder, as the log viewer shows it."""
+    """The path of the log in its folder, as the log viewer shows it."""
     id: str
     eval: str
     task: str
@@ -51,10 +51,9 @@ class Run:
     model: str
     created: str
     settings: dict[str, Any]
-    """The task arguments that were passed."""
     imported: bool
     metrics: dict[str, dict[str, float]]
-    """By scorer, as in the log."""
+    """By scorer."""
     headline: str | None
     """The scorer of the eval's headline metric."""
     samples: list[SampleRecord]
@@ -92,12 +91,9 @@ class Run:
         return ", ".join(words) or "default"
 
     def scorer(self, reading: str = "strict") -> str:
-        """The name of the scorer for a reading.
-
-        Raises:
-            MisstepError: The run has no such reading.
-        """
-        known = SCORERS.get(self.kind) or {"strict": self._own_scorer()}
+        """The name of the scorer for a reading; an error if the run has no such reading."""
+        own = self.headline if self.headline in self.metrics else next(iter(self.metrics))
+        known = SCORERS.get(self.kind) or {"strict": own}
         name = known.get(reading)
         if name is None or name not in self.metrics:
             available = [word for word, scorer in known.items() if scorer in self.metrics]
@@ -112,9 +108,6 @@ class Run:
         for sample in self.scored:
             if scorer in sample.scores:
                 yield sample, sample.scores[scorer]
-
-    def _own_scorer(self) -> str:
-        return self.headline if self.headline in self.metrics else next(iter(self.metrics))
 
 
 @dataclass(frozen=True)
@@ -134,11 +127,7 @@ class Logs:
 
 
 def read_logs(*places: str | Path) -> Logs:
-    """Read log files and folders of logs. Logs that cannot be counted are skipped and listed.
-
-    Raises:
-        MisstepError: A place is neither a file nor a folder.
-    """
+    """Read log files and folders of logs. Logs that cannot be counted are skipped and listed."""
     runs: dict[str, Run] = {}
     skipped: list[SkippedLog] = []
     for location, file in _log_files(places):
@@ -170,15 +159,7 @@ def _log_files(places: Iterable[str | Path]) -> Iterator[tuple[str, str]]:
 
 
 def read_run(location: str, file: str | None = None) -> Run:
-    """Read one log.
-
-    Args:
-        location: The log file.
-        file: The path of the log relative to its folder.
-
-    Raises:
-        MisstepError: It is not a log, is not finished, or is not of an eval of misstep.
-    """
+    """Read one log; an error if it is not a finished log of an eval of misstep."""
     with _log_errors(location), _no_garbage_collection():
         log = read_eval_log(location, header_only=True)
         name = _countable_eval(log, location)
@@ -189,39 +170,9 @@ def read_run(location: str, file: str | None = None) -> Run:
 
 
 def read_log(location: str, header_only: bool = False) -> EvalLog:
-    """Read a log with its samples, or its header only.
-
-    Raises:
-        MisstepError: It is not a log.
-    """
+    """Read a log with its samples, or its header only."""
     with _log_errors(location):
         return read_eval_log(location, header_only=header_only)
-
-
-def read_finished_log(location: str, scorer: str, kind: str) -> EvalLog:
-    """Read a finished log with its samples.
-
-    Args:
-        location: The log file.
-        scorer: A scorer that the log must have.
-        kind: The name of logs with this scorer, for messages.
-
-    Raises:
-        MisstepError: The log cannot be read, is not finished, or has other scores.
-    """
-    log = read_log(location)
-    if log.status != "success" or log.results is None:
-        raise MisstepError(
-            f"{location}: the run's status is {log.status!r}; only finished runs are exported. "
-            f"To finish it: inspect eval-retry {location}"
-        )
-    names = [score.name for score in log.results.scores]
-    if scorer not in names:
-        raise MisstepError(
-            f"{location}: not a log of {kind}. "
-            f"Its scores are {', '.join(names) or 'none'}; {scorer} is required."
-        )
-    return log
 
 
 @contextmanager
@@ -249,8 +200,13 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def _run(log: EvalLog, location: str, file: str, name: str, samples: list[SampleRecord]) -> Run:
-    spec, metrics = log.eval, _metrics(log)
-    headline = spec.headline_metric
+    spec, headline = log.eval, log.eval.headline_metric
+    metrics: dict[str, dict[str, float]] = {}
+    for score in log.results.scores if log.results else []:
+        if score.metrics:
+            # With several reducers, the first is the one that reduced the samples.
+            values = {name: float(metric.value) for name, metric in score.metrics.items()}
+            metrics.setdefault(score.name, values)
     kinds = (kind for kind, by in SCORERS.items() if metrics.keys() & set(by.values()))
     return Run(
         location=location,
@@ -290,13 +246,3 @@ def _countable_eval(log: EvalLog, location: str) -> str:
     if not any(score.metrics for score in scores):
         raise MisstepError(f"{location}: empty: it has no scores.")
     return name
-
-
-def _metrics(log: EvalLog) -> dict[str, dict[str, float]]:
-    metrics: dict[str, dict[str, float]] = {}
-    for score in log.results.scores if log.results else []:
-        if score.metrics:
-            # With several reducers, the first is the one that reduced the samples.
-            values = {name: float(metric.value) for name, metric in score.metrics.items()}
-            metrics.setdefault(score.name, values)
-    return metrics

@@ -18,18 +18,8 @@ from misstep.registry import MisstepError
 from misstep.verdicts import NO_ERROR, Unread
 
 FACETS = (
-    "subset",
-    "generator",
-    "domain",
-    "error_type",
-    "family",
-    "outcome",
-    "position",
-    "task",
-    "task_l2",
-    "origin",
-    "level",
-    "source",
+    *("subset", "generator", "domain", "error_type", "family", "outcome"),
+    *("position", "task", "task_l2", "origin", "level", "source"),
 )
 """Keys of sample metadata by which results are grouped."""
 
@@ -58,7 +48,7 @@ class ScoreRecord:
     value: float | dict[str, float]
     answer: str | None = None
     unread: str | None = None
-    """The reason if no verdict could be read."""
+    """Why no verdict could be read."""
     truncated: bool = False
     out_of_range: bool = False
     """Whether the predicted step does not exist."""
@@ -67,7 +57,6 @@ class ScoreRecord:
     hits_at: dict[int, float] = field(default_factory=dict)
     """The hit by number of votes."""
     rewards: tuple[float | None, ...] = ()
-    """One reward per step, if the critic gave rewards."""
     budget: dict[str, float] = field(default_factory=dict)
     """What a search used: calls, tokens, seconds."""
 
@@ -94,7 +83,6 @@ class SampleRecord:
     id: str
     target: str
     text: str
-    """The first characters of the input."""
     label: int | None
     n_steps: int | None
     dependants: int | None
@@ -128,13 +116,7 @@ class SampleRecord:
 
 
 def finding_of(verdict: int | None, label: int, out_of_range: bool) -> Finding:
-    """How a verdict compares with a label.
-
-    Args:
-        verdict: The predicted index, or None if no verdict could be read.
-        label: The index of the first wrong step, or NO_ERROR.
-        out_of_range: Whether the predicted step does not exist.
-    """
+    """How a verdict compares with a label. A verdict that could not be read is None."""
     if verdict is None:
         return "unread"
     if out_of_range:
@@ -151,19 +133,13 @@ def finding_of(verdict: int | None, label: int, out_of_range: bool) -> Finding:
 def read_samples(
     log: EvalLog, summaries: Iterable[EvalSampleSummary], location: str
 ) -> list[SampleRecord]:
-    """Return the samples of a log in their order.
-
-    Args:
-        log: The header of the log.
-        summaries: One summary per sample and epoch.
-        location: The log file, to read full samples from.
-
-    Raises:
-        MisstepError: The log uses an unknown epoch reducer.
-    """
+    """Return the samples of a log in their order, from its header and summaries."""
     by_id: dict[str, list[Epoch]] = {}
     for summary in summaries:
-        epoch = _full_sample(location, summary) if _is_incomplete(summary) else summary
+        epoch: Epoch = summary
+        if _is_incomplete(summary):
+            key = (summary.id, summary.epoch)
+            epoch = read_eval_log_sample(location, *key, exclude_fields=_UNUSED_FIELDS)
         by_id.setdefault(str(summary.id), []).append(epoch)
     reducer = _reducer(log, location) if (log.eval.config.epochs or 1) > 1 else None
     return [_sample(epochs, reducer) for epochs in by_id.values()]
@@ -175,10 +151,6 @@ def _is_incomplete(summary: EvalSampleSummary) -> bool:
     scores = (summary.scores or {}).values()
     values = [(score.metadata or {}).get(key) for score in scores for key in ("rewards", "voting")]
     return steps or _TOO_LONG in values
-
-
-def _full_sample(location: str, summary: EvalSampleSummary) -> EvalSample:
-    return read_eval_log_sample(location, summary.id, summary.epoch, exclude_fields=_UNUSED_FIELDS)
 
 
 def _reducer(log: EvalLog, location: str) -> ScoreReducer:
@@ -205,6 +177,7 @@ def _sample(epochs: Sequence[Epoch], reducer: ScoreReducer | None) -> SampleReco
     if steps is None and isinstance(metadata.get("steps"), list):
         steps = len(metadata["steps"])
     label, dependants = metadata.get("label"), metadata.get("dependants")
+    error = next((epoch.error for epoch in epochs if epoch.error), None)
     return SampleRecord(
         id=str(first.id),
         target=first.target if isinstance(first.target, str) else ", ".join(first.target),
@@ -218,7 +191,7 @@ def _sample(epochs: Sequence[Epoch], reducer: ScoreReducer | None) -> SampleReco
             if isinstance(metadata.get(name), str | int) and metadata[name] != _TOO_LONG
         },
         scores={name: _score_record(score) for name, score in scores.items()},
-        error=None if scores else _error(epochs),
+        error=None if scores else str(getattr(error, "message", error) or "no score"),
         input_tokens=sum(prompt_tokens(usage) for usage in usages),
         output_tokens=sum(usage.output_tokens for usage in usages),
         cost=sum(known_costs) if known_costs and len(known_costs) == len(costs) else None,
@@ -232,11 +205,6 @@ def prompt_tokens(usage: ModelUsage) -> int:
     return usage.input_tokens + cached
 
 
-def _error(epochs: Sequence[Epoch]) -> str:
-    error = next((epoch.error for epoch in epochs if epoch.error), None)
-    return str(getattr(error, "message", error) or "no score")
-
-
 def _scores(epochs: Sequence[dict[str, Score]], reducer: ScoreReducer | None) -> dict[str, Score]:
     if reducer is None or len(epochs) < 2:
         return dict(epochs[0]) if epochs else {}
@@ -247,7 +215,11 @@ def _scores(epochs: Sequence[dict[str, Score]], reducer: ScoreReducer | None) ->
 def _score_record(score: Score) -> ScoreRecord:
     metadata = score.metadata or {}
     unread = metadata.get("unread")
-    value = _value(score.value)
+    value = (
+        {str(name): _float(part) for name, part in score.value.items()}
+        if isinstance(score.value, dict)
+        else _float(score.value)
+    )
     voting = metadata.get("voting") or {}
     hits_at = {int(k): float(hit) for k, hit in (voting.get("hits_at") or {}).items()}
     if voting.get("asked") and isinstance(value, float):
@@ -260,15 +232,16 @@ def _score_record(score: Score) -> ScoreRecord:
         out_of_range=bool(metadata.get("out_of_range")),
         left_out="left_out" in metadata,
         hits_at=hits_at,
-        rewards=tuple(_rewards(metadata.get("rewards"))),
-        budget=_numbers(metadata.get("budget") or {}),
+        rewards=tuple(
+            float(one) if isinstance(one, int | float) else None
+            for one in metadata.get("rewards") or []
+        ),
+        budget={
+            str(name): float(used)
+            for name, used in (metadata.get("budget") or {}).items()
+            if isinstance(used, int | float)
+        },
     )
-
-
-def _value(value: Any) -> float | dict[str, float]:  # noqa: ANN401
-    if isinstance(value, dict):
-        return {str(name): _float(part) for name, part in value.items()}
-    return _float(value)
 
 
 def _float(value: Any) -> float:  # noqa: ANN401
@@ -276,13 +249,3 @@ def _float(value: Any) -> float:  # noqa: ANN401
     if isinstance(value, str) and value not in ("C", "I", "P", "N"):
         return nan
     return float(_number(value)) if isinstance(value, str | int | float | bool) else nan
-
-
-def _rewards(rewards: object) -> list[float | None]:
-    given = rewards if isinstance(rewards, list) else []
-    return [float(one) if isinstance(one, int | float) else None for one in given]
-
-
-def _numbers(values: object) -> dict[str, float]:
-    given = values if isinstance(values, dict) else {}
-    return {str(name): float(v) for name, v in given.items() if isinstance(v, int | float)}

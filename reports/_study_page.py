@@ -24,7 +24,7 @@ from misstep.reports._study import (
     group_counts,
     judged_samples,
 )
-from misstep.reports._text import p_text, percent, with_interval
+from misstep.reports._text import p_text, page_file, percent, with_interval
 
 if TYPE_CHECKING:
     from misstep.reports._charts import Chart
@@ -34,93 +34,23 @@ STUDY_FOLDER = "study"
 
 WIDTH, HEIGHT = 720, 260
 
-TEMPLATE = """\
-# Study: who finds the first error, and where
-
-First-error detection on generated solutions ([Procedural](procedural.md)), by baselines that call
-no model and by models. One command makes the page, its plots and its data from Inspect's logs:
-
-```bash
-{command}
-```
-
-Rows: generator {version}, {arguments}. Run on {days} with inspect_ai {inspect}.
-
-## Results
-
-{results}
-
-Percent, with 95% intervals: Wilson's for accuracies, a bootstrap over rows for F1. *Unparsed* and
-*truncated* answers hold no verdict and count as wrong.
-
-## Verdicts
-
-{verdicts}
-
-![The verdicts of every critic on rows with an error]({folder}/errors.svg)
-
-![The verdicts of every critic on rows without an error]({folder}/correct.svg)
-
-## What detection depends on
-
-A first error is found if the verdict is exactly its step. Lines are Wilson's 95% intervals.
-
-{plots}
-
-## Does it matter?
-
-The p-values of a permutation test: how often chance alone makes the groups of a plot differ at
-least as much. A dash means that all rows were judged alike. One test in twenty is below 0.05 by
-chance. The dimensions are related: more steps can depend on an early error, and a long solution has
-more positions for an error.
-
-{dependences}
-
-## Data
-
-[figures.csv]({folder}/figures.csv) has every point of the plots, with its interval and with the
-other verdicts. [samples.csv]({folder}/samples.csv) has every row and every verdict.
-"""
-
 DATA_ARGUMENTS = (
-    "seed",
-    "n",
-    "steps",
-    "position",
-    "error_types",
-    "families",
-    "difficulty",
-    "correct_share",
-    "domain",
+    *("seed", "n", "steps", "position", "error_types"),
+    *("families", "difficulty", "correct_share", "domain"),
 )
 """The task arguments that decide which rows are generated."""
 
-ERROR_PHRASES: dict[Finding, str] = {
-    "exact": "finds the first error in",
-    "early": "names an earlier step in",
-    "late": "names a later step in",
-    "missed": "says that there is none in",
-    "out_of_range": "names a step that does not exist in",
-    "unread": "gives no readable verdict in",
+FINDING_WORDS: dict[Finding, tuple[str, str]] = {
+    "exact": ("finds the first error", "the first error"),
+    "early": ("names an earlier step", "an earlier step"),
+    "late": ("names a later step", "a later step"),
+    "missed": ("says that there is none", "no error"),
+    "right": ("says so", "no error"),
+    "false_alarm": ("raises a false alarm", "a step"),
+    "out_of_range": ("names a step that does not exist", "a step that does not exist"),
+    "unread": ("gives no readable verdict", "no readable verdict"),
 }
-
-CORRECT_PHRASES: dict[Finding, str] = {
-    "right": "says so in",
-    "false_alarm": "raises a false alarm in",
-    "out_of_range": "names a step that does not exist in",
-    "unread": "gives no readable verdict in",
-}
-
-CHART_WORDS: dict[Finding, str] = {
-    "exact": "the first error",
-    "early": "an earlier step",
-    "late": "a later step",
-    "missed": "no error",
-    "right": "no error",
-    "false_alarm": "a step",
-    "out_of_range": "a step that does not exist",
-    "unread": "no readable verdict",
-}
+"""The words for a finding in a sentence and in a chart."""
 
 DataRow = dict[str, object]
 
@@ -149,38 +79,14 @@ class Study:
 
 
 def build_study(runs: Sequence[CriticRun], command: str) -> Study:
-    """Build the study of finished runs on the same generated rows.
-
-    Args:
-        runs: The runs.
-        command: The command of the user, for the page.
-    """
+    """Build the study of finished runs on the same generated rows, made by a command."""
     table = [judged for run in runs for judged in judged_samples(run.run, run.critic)]
     counts = {dimension.name: group_counts(table, dimension) for dimension in DIMENSIONS}
     critics = critics_of(table)
     charts = {d.name: detection_chart(counts[d.name], d, critics) for d in DIMENSIONS}
     charts |= {"errors": verdicts_chart(table, True), "correct": verdicts_chart(table, False)}
-    return Study(
-        page=_page(runs, table, counts, command),
-        charts={_chart_path(name): chart_bytes(chart, "svg") for name, chart in charts.items()},
-        metrics=[_metric_row(count) for of_dimension in counts.values() for count in of_dimension],
-        samples=[_sample_row(judged) for judged in table],
-    )
-
-
-def _chart_path(name: str) -> PurePosixPath:
-    return PurePosixPath(STUDY_FOLDER, f"{name}.svg")
-
-
-def _page(
-    runs: Sequence[CriticRun],
-    table: Sequence[JudgedSample],
-    counts: dict[str, list[GroupCount]],
-    command: str,
-) -> str:
     spec = runs[0].log.eval
-    critics = critics_of(table)
-    return TEMPLATE.format(
+    page = page_file("study.md").format(
         command=command,
         version=VERSION,
         arguments=", ".join(
@@ -196,6 +102,16 @@ def _page(
         dependences="\n".join(_dependence_lines(counts, critics)),
         folder=STUDY_FOLDER,
     )
+    return Study(
+        page=page,
+        charts={_chart_path(name): chart_bytes(chart, "svg") for name, chart in charts.items()},
+        metrics=[_metric_row(count) for of_dimension in counts.values() for count in of_dimension],
+        samples=[_sample_row(judged) for judged in table],
+    )
+
+
+def _chart_path(name: str) -> PurePosixPath:
+    return PurePosixPath(STUDY_FOLDER, f"{name}.svg")
 
 
 def _result_lines(runs: Sequence[CriticRun]) -> Iterator[str]:
@@ -217,16 +133,16 @@ def _verdicts_sentence(critic: str, table: Sequence[JudgedSample]) -> str:
     errors = Counter(one.finding for one in own if one.sample.has_error)
     corrects = Counter(one.finding for one in own if not one.sample.has_error)
     return (
-        f"**{critic}**, {errors.total()} rows with an error: {_shares(errors, ERROR_PHRASES)}. "
-        f"{corrects.total()} rows without: {_shares(corrects, CORRECT_PHRASES)}. "
+        f"**{critic}**, {errors.total()} rows with an error: {_shares(errors, ON_ERRORS)}. "
+        f"{corrects.total()} rows without: {_shares(corrects, ON_CORRECT)}. "
         f"{_most_frequent_verdict(own)}"
     )
 
 
-def _shares(counts: Counter[Finding], phrases: dict[Finding, str]) -> str:
+def _shares(counts: Counter[Finding], findings: Sequence[Finding]) -> str:
     return ", ".join(
-        f"{phrase} {percent(counts[finding] / counts.total())}%"
-        for finding, phrase in phrases.items()
+        f"{FINDING_WORDS[finding][0]} in {percent(counts[finding] / counts.total())}%"
+        for finding in findings
         if counts[finding]
     )
 
@@ -285,17 +201,7 @@ def detection_chart(
 ) -> "Chart":
     """The rates of all critics with their intervals, side by side for every group."""
     alt = chart_library()
-    values = [
-        {
-            "group": str(count.group),
-            "critic": count.critic,
-            "rate": count.rate.value,
-            "lower": count.rate.lower,
-            "upper": count.rate.upper,
-            "rows": count.rows,
-        }
-        for count in counts
-    ]
+    values = [{**_metric_row(count), "group": str(count.group)} for count in counts]
     groups = list(dict.fromkeys(str(count.group) for count in counts))
     # Long names side by side would overlap.
     angle = -20 if max(map(len, groups)) > 10 else 0
@@ -319,11 +225,11 @@ def verdicts_chart(table: Sequence[JudgedSample], errors: bool) -> "Chart":
     """The verdicts of every critic, as shares of the rows with an error, or without one."""
     alt = chart_library()
     findings = ON_ERRORS if errors else ON_CORRECT
-    words = [CHART_WORDS[finding] for finding in findings]
+    words = [FINDING_WORDS[finding][1] for finding in findings]
     counts = Counter((one.critic, one.finding) for one in table if one.sample.has_error == errors)
     critics = critics_of(table)
     values = [
-        {"critic": critic, "said": words[order], "order": order, "rows": counts[critic, finding]}
+        {"critic": critic, "verdict": words[order], "order": order, "rows": counts[critic, finding]}
         for critic in critics
         for order, finding in enumerate(findings)
     ]
@@ -336,7 +242,7 @@ def verdicts_chart(table: Sequence[JudgedSample], errors: bool) -> "Chart":
         .encode(
             y=alt.Y("critic:N", sort=critics, title=None, axis=alt.Axis(labelLimit=300)),
             x=alt.X("rows:Q", stack="normalize", title=None, axis=alt.Axis(format="%")),
-            color=alt.Color("said:N", title=None, sort=words, scale=colours, legend=legend),
+            color=alt.Color("verdict:N", title=None, sort=words, scale=colours, legend=legend),
             order="order:Q",
         )
         .properties(width=WIDTH - 130)

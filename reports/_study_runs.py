@@ -1,7 +1,7 @@
 """The runs of the study: baselines, the embedded model and others on the same generated rows."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 from misstep.registry import MisstepError
 from misstep.reports._study_page import CriticRun
@@ -16,26 +16,12 @@ EMBEDDED_CRITIC = "stepwise"
 """The embedded model cannot write a critique; asked step by step, it answers with one word."""
 
 
-class _RunOptions(TypedDict, total=False):
-    limit: int
-    display: Literal["log"]
-    log_realtime: bool
-
-
 def study_runs(
     models: Sequence[str], critic: str, arguments: dict[str, Any], embedded: int, log_dir: str
 ) -> Iterator[CriticRun]:
     """Yield the study's runs; runs that are already finished are read from their logs.
 
-    Args:
-        models: Models to study, besides the baselines and the embedded model.
-        critic: How the models are asked.
-        arguments: Arguments of Procedural.
-        embedded: Samples for the embedded model; 0 skips it.
-        log_dir: Folder of the logs.
-
-    Raises:
-        MisstepError: The arguments are invalid, or a run did not finish.
+    The arguments are those of Procedural. The embedded model gets `embedded` samples; 0 skips it.
     """
     if "critic" in arguments:
         raise MisstepError("-T critic: use --critic to choose the critic of the models.")
@@ -53,7 +39,10 @@ def study_runs(
 
 
 def _finished_logs(
-    arguments: Sequence[dict[str, Any]], model: str, log_dir: str, **options: Unpack[_RunOptions]
+    arguments: Sequence[dict[str, Any]],
+    model: str,
+    log_dir: str,
+    **options: Any,  # noqa: ANN401
 ) -> "list[EvalLog]":
     """Return the logs of finished runs, in order; those of earlier commands are used again."""
     from inspect_ai import eval_set

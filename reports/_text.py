@@ -4,8 +4,11 @@ import csv
 import io
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
+from hashlib import sha256
+from importlib.resources import files
 from math import isfinite, isnan
 from typing import Any
 
@@ -27,7 +30,7 @@ class TextTable:
     words: int = 1
     """The number of leading columns that hold words; the other columns hold numbers."""
     bold: Sequence[bool] = field(default=())
-    """For each row, whether it stands out; empty if none does."""
+    """For each row, whether it is bold; empty if no row is."""
 
 
 def percent(value: float | None, signed: bool = False) -> str:
@@ -90,6 +93,16 @@ def to_json(content: Any) -> Any:  # noqa: ANN401
     if isinstance(content, float) and not isfinite(content):
         return None
     return content
+
+
+def page_file(name: str) -> str:
+    """The text of a file in the folder `page`."""
+    return (files("misstep.reports") / "page" / name).read_text(encoding="utf-8")
+
+
+def script_hash(script: str) -> str:
+    """The hash by which a Content-Security-Policy allows a script."""
+    return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -1,18 +1,18 @@
 """First errors from step rewards at every threshold, without calling a model again."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from inspect_ai.log import EvalLog, EvalSample
+import numpy as np
 
 from misstep.registry import MisstepError, UnknownNameError
 from misstep.reports._charts import chart_library
 from misstep.reports._paired import Array
 from misstep.reports._runs import read_log
-from misstep.reports._text import TextTable, one_line, with_interval
+from misstep.reports._text import UNDEFINED, TextTable, one_line, to_json, with_interval
 from misstep.rewards import THRESHOLD
 from misstep.scorers import Estimate, f1_draws, from_draws, harmonic_mean, share
 from misstep.verdicts import NO_ERROR
@@ -29,7 +29,6 @@ NO_SUBSET = "all"
 METRICS = ("f1_score", "error_accuracy", "correct_accuracy")
 
 _NEVER = (inf, inf)
-_SIZE = {"width": 300, "height": 240}
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class RewardBin:
     steps: int
     mean_reward: float
     right: float
-    """The share of right steps; nan if there are no steps."""
+    """The share of right steps."""
 
 
 class ThresholdCurve:
@@ -86,8 +85,6 @@ class ThresholdCurve:
     """
 
     def __init__(self, rows: Iterable[RewardRow]) -> None:
-        import numpy as np
-
         self.rows = list(rows)
         self.thresholds: Array = np.linspace(0, 1, THRESHOLDS).round(2)
         self._has_error = np.array([row.label != NO_ERROR for row in self.rows], dtype=bool)
@@ -96,8 +93,6 @@ class ThresholdCurve:
     @cached_property
     def f1_scores(self) -> Array:
         """F1 at each threshold, nan if there are no samples with or no samples without an error."""
-        import numpy as np
-
         errors, corrects = self.accuracies
         total = errors + corrects
         f1: Array = np.where(np.isnan(total), nan, 0.0)
@@ -106,8 +101,6 @@ class ThresholdCurve:
     @cached_property
     def accuracies(self) -> tuple[Array, Array]:
         """Error accuracy and correct accuracy at each threshold."""
-        import numpy as np
-
         lower, upper = self._ranges[:, :1], self._ranges[:, 1:]
         hits = (lower < self.thresholds) & (self.thresholds <= upper)
         unknown: Array = np.full(THRESHOLDS, nan)
@@ -119,8 +112,6 @@ class ThresholdCurve:
 
     def best(self) -> float:
         """The threshold with the highest F1; on ties the nearest to 0.5, then the lower one."""
-        import numpy as np
-
         top = np.flatnonzero(self.f1_scores == np.nanmax(self.f1_scores))
         best = min(top, key=lambda i: (abs(self.thresholds[i] - 0.5), self.thresholds[i]))
         return float(self.thresholds[best])
@@ -140,8 +131,6 @@ class ThresholdCurve:
 
         Steps after the first wrong one have no label and are left out.
         """
-        import numpy as np
-
         right: list[float] = []
         wrong: list[float] = []
         for row in self.rows:
@@ -154,8 +143,6 @@ class ThresholdCurve:
 
     def precision_and_recall(self) -> tuple[Array, Array]:
         """Precision and recall of wrong steps at each threshold, nan if undefined."""
-        import numpy as np
-
         right, wrong = self.steps
         false_alarms = np.searchsorted(right, self.thresholds, side="left")
         found = np.searchsorted(wrong, self.thresholds, side="left")
@@ -167,8 +154,6 @@ class ThresholdCurve:
 
     def calibration(self) -> list[RewardBin]:
         """Steps in bins of equal width by reward, with the share of right steps in each."""
-        import numpy as np
-
         right, wrong = self.steps
         rewards = np.concatenate([right, wrong])
         is_right = np.concatenate([np.ones(len(right)), np.zeros(len(wrong))])
@@ -176,13 +161,8 @@ class ThresholdCurve:
         bins = []
         for place in range(BINS):
             chosen = places == place
-            count = int(chosen.sum())
-            mean, share_right = (
-                (float(rewards[chosen].mean()), float(is_right[chosen].mean()))
-                if count
-                else (nan, nan)
-            )
-            bins.append(RewardBin(place / BINS, (place + 1) / BINS, count, mean, share_right))
+            means = (float(x[chosen].mean()) if chosen.any() else nan for x in (rewards, is_right))
+            bins.append(RewardBin(place / BINS, (place + 1) / BINS, int(chosen.sum()), *means))
         return bins
 
 
@@ -208,16 +188,27 @@ def calibration_error(bins: Sequence[RewardBin]) -> float:
 
 
 def reward_rows(locations: Iterable[str]) -> dict[str, list[RewardRow]]:
-    """Read the rewards of first-error logs, by model. Several logs of one model are joined.
-
-    Raises:
-        MisstepError: A log cannot be read, has no rewards, or repeats a sample of another log.
-    """
+    """Read the rewards of first-error logs, by model. Several logs of one model are joined."""
     by_model: dict[str, dict[tuple[str, str], RewardRow]] = {}
     for location in locations:
         log = read_log(location)
+        rows = [
+            RewardRow(
+                id=str(sample.id),
+                subset=str(sample.metadata.get("subset") or NO_SUBSET),
+                label=int(sample.metadata["label"]),
+                rewards=(sample.scores[SCORER].metadata or {}).get("rewards") or [],
+            )
+            for sample in log.samples or []
+            if sample.scores and SCORER in sample.scores
+        ]
+        if not any(row.rewards for row in rows):
+            raise MisstepError(
+                f"{location}: holds no rewards. Run with -T critic=reward, or with -T "
+                "critic=stepwise --logprobs --top-logprobs 20, or import step scores."
+            )
         of_model = by_model.setdefault(log.eval.model, {})
-        for row in _log_rows(log, location):
+        for row in rows:
             if (row.subset, row.id) in of_model:
                 raise MisstepError(
                     f"{location}: the sample {row.id!r} of {log.eval.model} is in another log, "
@@ -227,36 +218,14 @@ def reward_rows(locations: Iterable[str]) -> dict[str, list[RewardRow]]:
     return {model: list(rows.values()) for model, rows in by_model.items()}
 
 
-def _log_rows(log: EvalLog, location: str) -> list[RewardRow]:
-    rows = [_reward_row(sample) for sample in log.samples or [] if SCORER in (sample.scores or {})]
-    if not any(row.rewards for row in rows):
-        raise MisstepError(
-            f"{location}: holds no rewards. Run with -T critic=reward, or with -T critic=stepwise "
-            "--logprobs --top-logprobs 20, or import step scores."
-        )
-    return rows
-
-
-def _reward_row(sample: EvalSample) -> RewardRow:
-    score = (sample.scores or {})[SCORER]
-    return RewardRow(
-        id=str(sample.id),
-        subset=str(sample.metadata.get("subset") or NO_SUBSET),
-        label=int(sample.metadata["label"]),
-        rewards=(score.metadata or {}).get("rewards") or [],
-    )
-
-
 @dataclass(frozen=True)
 class TunedThreshold:
     """A model's threshold, chosen on one subset, with the curves of all subsets."""
 
     model: str
     subset: str
-    """The subset on which the threshold was chosen."""
     threshold: float
     curves: dict[str, ThresholdCurve]
-    """By subset."""
 
     def summary(self) -> dict[str, Any]:
         """The metrics at the tuned and at the default threshold, as JSON types."""
@@ -278,28 +247,16 @@ class TunedThreshold:
         """The metrics in percent with intervals, then the calibration of the rewards."""
         rows, calibrations = [], []
         for subset, curve in self.curves.items():
-            name = one_line(subset)
             for value in (self.threshold, THRESHOLD):
                 metrics = curve.at(value)
-                estimates: list[Estimate] = [getattr(metrics, metric) for metric in METRICS]
-                tuned_here = subset == self.subset and value == self.threshold
-                rows.append(
-                    [
-                        f"{name}*" if tuned_here else name,
-                        f"{value:.2f}",
-                        *(with_interval(e.value, e.lower, e.upper) for e in estimates),
-                    ]
-                )
-            metrics = curve.at(self.threshold)
+                mark = "*" * (subset == self.subset and value == self.threshold)
+                estimates = (metrics.f1_score, metrics.error_accuracy, metrics.correct_accuracy)
+                cells = [with_interval(e.value, e.lower, e.upper) for e in estimates]
+                rows.append([one_line(subset) + mark, f"{value:.2f}", *cells])
             error = calibration_error(curve.calibration())
-            calibrations.append(
-                [
-                    name,
-                    f"{metrics.error_count + metrics.correct_count:,}",
-                    f"{sum(map(len, curve.steps)):,}",
-                    "undefined" if isnan(error) else f"{error:.3f}",
-                ]
-            )
+            counts = [f"{len(curve.rows):,}", f"{sum(map(len, curve.steps)):,}"]
+            cell = UNDEFINED if isnan(error) else f"{error:.3f}"
+            calibrations.append([one_line(subset), *counts, cell])
         title = (
             f"{one_line(self.model)}: metrics in percent at the tuned threshold "
             f"{self.threshold:.2f} (* tuned on) and at the default {THRESHOLD:.2f}"
@@ -311,11 +268,7 @@ class TunedThreshold:
 
 
 def tune_threshold(model: str, rows: Sequence[RewardRow], subset: str) -> TunedThreshold:
-    """Choose the threshold with the best F1 on a subset.
-
-    Raises:
-        UnknownNameError: There is no such subset.
-    """
+    """Choose the threshold with the best F1 on a subset."""
     subsets = sorted({row.subset for row in rows})
     if subset not in subsets:
         raise UnknownNameError("subset to tune on", subset, subsets)
@@ -325,51 +278,31 @@ def tune_threshold(model: str, rows: Sequence[RewardRow], subset: str) -> TunedT
 
 def threshold_records(curves: Mapping[str, ThresholdCurve]) -> list[dict[str, Any]]:
     """One row per subset and threshold: the data of the curves."""
-    return [record for subset, curve in curves.items() for record in _curve_records(subset, curve)]
-
-
-def _curve_records(subset: str, curve: ThresholdCurve) -> Iterator[dict[str, Any]]:
-    errors, corrects = curve.accuracies
-    precision, recall = curve.precision_and_recall()
-    for i, threshold in enumerate(curve.thresholds):
-        yield {
-            "subset": subset,
-            "threshold": float(threshold),
-            "f1_score": _defined(curve.f1_scores[i]),
-            "error_accuracy": _defined(errors[i]),
-            "correct_accuracy": _defined(corrects[i]),
-            "precision": _defined(precision[i]),
-            "recall": _defined(recall[i]),
-        }
+    names = ("threshold", *METRICS, "precision", "recall")
+    records: list[dict[str, Any]] = []
+    for subset, curve in curves.items():
+        columns = [curve.thresholds, curve.f1_scores, *curve.accuracies]
+        columns += curve.precision_and_recall()
+        rows = np.column_stack(columns).tolist()
+        records += [{"subset": subset, **dict(zip(names, row, strict=True))} for row in rows]
+    return [to_json(record) for record in records]
 
 
 def calibration_records(curves: Mapping[str, ThresholdCurve]) -> list[dict[str, Any]]:
     """One row per subset and bin of rewards."""
     return [
-        {"subset": subset, "lower": one.lower, "upper": one.upper, "steps": one.steps}
-        | {"mean_reward": _defined(one.mean_reward), "right": _defined(one.right)}
+        {"subset": subset, **to_json(one)}
         for subset, curve in curves.items()
         for one in curve.calibration()
     ]
 
 
-def _defined(value: float) -> float | None:
-    """A number for JSON and CSV, which have no nan; None if undefined."""
-    return None if isnan(value) else float(value)
-
-
 def threshold_charts(curves: Mapping[str, ThresholdCurve], tuned: float, title: str) -> "Chart":
-    """F1 by threshold, precision and recall of wrong steps, and calibration, side by side.
-
-    Args:
-        curves: By subset.
-        tuned: The threshold that was chosen.
-        title: The name of the model.
-    """
+    """F1 by threshold, precision and recall of wrong steps, and calibration, side by side."""
     alt = chart_library()
-    base = alt.Chart(alt.Data(values=threshold_records(curves))).properties(**_SIZE)
-    colour = alt.Color("subset:N", title="subset", sort=list(curves))
     unit = alt.Scale(domain=[0, 1])
+    colour = alt.Color("subset:N", title="subset", sort=list(curves))
+    base = alt.Chart(alt.Data(values=threshold_records(curves)))
     f1 = base.mark_line().encode(
         x=alt.X("threshold:Q", scale=unit),
         y=alt.Y("f1_score:Q", title="F1", scale=unit),
@@ -385,29 +318,27 @@ def threshold_charts(curves: Mapping[str, ThresholdCurve], tuned: float, title: 
         color=colour,
         tooltip=["subset:N", "threshold:Q", "precision:Q", "recall:Q"],
     )
-    panels = alt.hconcat(
-        (f1 + rule).properties(title="F1 by threshold"),
-        curve.properties(title="Wrong steps: precision and recall"),
-        _calibration_chart(curves, colour),
-    )
-    return panels.properties(title=f"{title}: threshold {tuned}")  # type: ignore[no-any-return]
-
-
-def _calibration_chart(curves: Mapping[str, ThresholdCurve], colour: Any) -> Any:  # noqa: ANN401
-    alt = chart_library()
-    errors = {name: calibration_error(curve.calibration()) for name, curve in curves.items()}
-    listed = ", ".join(f"{name} {error:.3f}" for name, error in errors.items())
     records = [record for record in calibration_records(curves) if record["steps"]]
     ends = [{"mean_reward": 0, "right": 0}, {"mean_reward": 1, "right": 1}]
     ideal = alt.Chart(alt.Data(values=ends)).mark_line(strokeDash=[4, 4], color="grey")
-    ideal = ideal.encode(x="mean_reward:Q", y="right:Q")
-    unit = alt.Scale(domain=[0, 1])
-    points = alt.Chart(alt.Data(values=records)).mark_line(point=True)
-    points = points.encode(
+    bins = alt.Chart(alt.Data(values=records)).mark_line(point=True)
+    bins = bins.encode(
         x=alt.X("mean_reward:Q", title="mean reward", scale=unit),
         y=alt.Y("right:Q", title="share of right steps", scale=unit),
         color=colour,
         tooltip=["subset:N", "steps:Q", "mean_reward:Q", "right:Q"],
     )
-    title = alt.TitleParams("Calibration", subtitle=f"expected error: {listed}")
-    return (ideal + points).properties(title=title, **_SIZE)
+    errors = {name: calibration_error(curve.calibration()) for name, curve in curves.items()}
+    listed = ", ".join(f"{name} {error:.3f}" for name, error in errors.items())
+    panels = {
+        "F1 by threshold": f1 + rule,
+        "Wrong steps: precision and recall": curve,
+        "Calibration": ideal.encode(x="mean_reward:Q", y="right:Q") + bins,
+    }
+    charts = [
+        panel.properties(title=alt.TitleParams(name), width=300, height=240)
+        for name, panel in panels.items()
+    ]
+    charts[-1].title.subtitle = f"expected error: {listed}"
+    chart: Chart = alt.hconcat(*charts).properties(title=f"{title}: threshold {tuned}")
+    return chart

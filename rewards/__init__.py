@@ -9,18 +9,11 @@ Inspect imports this package at each start, so slow imports stand inside functio
 from inspect_ai.model import ModelAPI, modelapi
 
 from misstep.rewards._adapters import find_reward_model
-from misstep.rewards._judge import (
-    MissingProbability,
-    StepVerdict,
-    judge_messages,
-    read_step_verdict,
-    right_probability,
-)
+from misstep.rewards._judge import StepVerdict, judge_messages, read_step_verdict
 from misstep.rewards._reward_model import (
     AGGREGATIONS,
     THRESHOLD,
     Aggregation,
-    OutputCallback,
     Reward,
     RewardModel,
     aggregate,
@@ -30,8 +23,6 @@ __all__ = [
     "AGGREGATIONS",
     "THRESHOLD",
     "Aggregation",
-    "MissingProbability",
-    "OutputCallback",
     "Reward",
     "RewardModel",
     "StepVerdict",
@@ -41,7 +32,6 @@ __all__ = [
     "local_prm",
     "prm",
     "read_step_verdict",
-    "right_probability",
 ]
 
 

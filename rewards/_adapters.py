@@ -6,9 +6,9 @@ from inspect_ai.model import GenerateConfig, Model, get_model
 from inspect_ai.util import collect
 
 from misstep.providers import scoring_messages, set_call_purpose
-from misstep.registry import Judge, Prm, find_judge
+from misstep.registry import Judge, find_judge
 from misstep.rewards._judge import judge_messages, read_step_verdict
-from misstep.rewards._reward_model import THRESHOLD, OutputCallback, Reward, RewardModel
+from misstep.rewards._reward_model import OutputCallback, Reward, RewardModel
 from misstep.samples import StepRewards
 from misstep.verdicts import Unread
 
@@ -24,13 +24,8 @@ def find_reward_model(
     """Return the reward model of the running eval: its role `reward`, or the model under test.
 
     A model that scores steps (`prm/…`, `local_prm/…`, `replay/…` with recorded scores) gets one
-    call for all steps. Any other model is a judge: it gets one call for each step, and its provider
-    must give logprobs.
-
-    Args:
-        style: How to ask a judge: a name in `registry/judges.yaml`.
-        required: Whether the role must be given. If not, the model under test is the default.
-        on_output: A function that gets every output of the model.
+    call for all steps. Any other model is a judge: it gets one call for each step, asked in a style
+    of `registry/judges.yaml`, and its provider must give logprobs.
     """
     judge = find_judge(style)
     settings = GenerateConfig(temperature=judge.temperature, max_tokens=judge.max_tokens)
@@ -75,12 +70,6 @@ class StepScoreRewards(RewardModel):
 
     That is a process reward model, served or local, or a file of recorded scores.
     """
-
-    @property
-    def threshold(self) -> float:
-        """The threshold of the model in the registry, or else the default."""
-        prm = getattr(self._model.api, "prm", None)
-        return prm.threshold if isinstance(prm, Prm) else THRESHOLD
 
     async def score_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
         """Return one reward for each step, from one call."""

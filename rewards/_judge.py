@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 from math import exp, isnan
 
 from inspect_ai.model import (
@@ -17,6 +18,9 @@ from inspect_ai.model import (
 from misstep.boxes import boxed_words
 from misstep.registry import Judge, fill
 from misstep.verdicts import Unread
+
+_BRACKETED = ("right", "wrong")
+"""Verdicts that count in square brackets too."""
 
 
 class MissingProbability(StrEnum):
@@ -73,10 +77,12 @@ def read_step_verdict(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict
     elif choice.stop_reason == "max_tokens":
         return StepVerdict(Unread.TRUNCATED)
     else:
-        last = _last_verdict(text, judge)
-        if last is None:
+        boxed = [(word.rstrip(".,!").lower(), word) for word in boxed_words(text, _BRACKETED)]
+        verdicts = [pair for pair in boxed if pair[0] in [*judge.right, *judge.wrong]]
+        if not verdicts:
             return StepVerdict(Unread.NO_BOX)
-        right, word = last
+        plain, word = verdicts[-1]
+        right = plain in judge.right
     tokens = choice.logprobs.content if choice.logprobs else []
     probability = right_probability(tokens, word, judge.right, judge.wrong)
     if isinstance(probability, MissingProbability):
@@ -84,29 +90,14 @@ def read_step_verdict(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict
     return StepVerdict(right, probability)
 
 
-def _last_verdict(text: str, judge: Judge) -> tuple[bool, str] | None:
-    """Return whether the last verdict in a text is "right", and its word. None: no verdict."""
-    last: tuple[bool, str] | None = None
-    for word in boxed_words(text, bracketed=("right", "wrong")):
-        plain = word.rstrip(".,!").lower()
-        if plain in judge.right or plain in judge.wrong:
-            last = plain in judge.right, word
-    return last
-
-
 def right_probability(
     tokens: Sequence[Logprob], verdict: str, right: Sequence[str], wrong: Sequence[str]
 ) -> float | MissingProbability:
     """Return P(right) / (P(right) + P(wrong)) at the token where the verdict begins.
 
-    A word may be several tokens, so a token counts for the word that it begins. If the alternatives
-    contain only one of the two verdicts, the least probable alternative is the bound for the other.
-
-    Args:
-        tokens: The tokens of the reply, with their alternatives if the provider gives them.
-        verdict: The verdict as it is written in the reply. Its last occurrence counts.
-        right: The words for a right step.
-        wrong: The words for a wrong step.
+    `verdict` is the word as written in the reply, and its last occurrence counts. A word may be
+    several tokens, so a token counts for the word that it begins. If the alternatives contain only
+    one of the two verdicts, the least probable alternative is the bound for the other.
     """
     if not tokens:
         return MissingProbability.NO_LOGPROBS
@@ -132,14 +123,9 @@ def right_probability(
 def _token_at_last(tokens: Sequence[Logprob], verdict: str) -> Logprob | None:
     """Return the token in which the last occurrence of the verdict begins."""
     start = "".join(token.token for token in tokens).rfind(verdict)
-    if start < 0:
-        return None
-    end = 0
-    for token in tokens:
-        end += len(token.token)
-        if end > start:
-            return token
-    return None
+    ends = accumulate(len(token.token) for token in tokens)
+    following = (token for token, end in zip(tokens, ends, strict=True) if end > start >= 0)
+    return next(following, None)
 
 
 def _begun_verdict(token: str, right: Sequence[str], wrong: Sequence[str]) -> bool | None:

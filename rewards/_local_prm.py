@@ -8,13 +8,7 @@ from typing import Any
 import anyio.to_thread
 from inspect_ai.model import ModelCall
 
-from misstep.providers import (
-    ModelRequest,
-    Provider,
-    Response,
-    read_scoring_messages,
-    scored_output,
-)
+from misstep.providers import ModelRequest, Provider, Response, read_scoring_messages, scored_output
 from misstep.registry import ModelError, Prm
 from misstep.rewards._prm_format import find_scoring_prm, prm_input, read_reward
 

@@ -9,16 +9,7 @@ BOS = "{bos}"
 
 
 def find_scoring_prm(model: str, arguments: Mapping[str, object], judge_provider: str) -> Prm:
-    """Return the facts of a reward model. Model arguments override them.
-
-    Args:
-        model: The model with its provider, such as `prm/qwen2.5-math-prm-7b`.
-        arguments: Model arguments. Those that are not facts are ignored.
-        judge_provider: The provider to recommend if the model is a chat model that judges.
-
-    Raises:
-        MisstepError: The model is unknown or a chat model, or an argument is invalid.
-    """
+    """Return the facts of a model, such as `prm/qwen2.5-math-prm-7b`. Arguments override them."""
     prm = find_prm(model.partition("/")[2])
     if prm.way == "judge":
         raise ModelError(
@@ -56,10 +47,7 @@ def prm_pieces(prm: Prm, problem: str, steps: Sequence[str], bos: str = "") -> l
 def read_reward(prm: Prm, values: object, probabilities: bool) -> float:
     """Return the reward in a result for one step, or nan if the result is invalid.
 
-    Args:
-        prm: The model.
-        values: One value, or one value for each label.
-        probabilities: Whether the values are probabilities. If not, they are logits.
+    A result is one value, or one value for each label: probabilities or logits.
     """
     if isinstance(values, int | float):
         numbers = [float(values)]

@@ -11,6 +11,7 @@ from inspect_ai.model import Model, ModelOutput
 from inspect_ai.util import LimitExceededError, collect
 
 from misstep._inspect_private import PrerequisiteError, TerminateSampleError
+from misstep.registry import Prm
 
 OutputCallback = Callable[[ModelOutput], None]
 """A function that gets every output of a reward model, for example to count its tokens."""
@@ -28,9 +29,6 @@ AGGREGATIONS: dict[Aggregation, Callable[[Sequence[float]], float]] = {
 }
 """How to turn the rewards of the steps into the reward of the solution."""
 
-_FATAL = (PrerequisiteError, LimitExceededError, TerminateSampleError)
-"""Errors that end a sample: a mistake of the user, a limit, a requested end."""
-
 
 @dataclass(frozen=True)
 class Reward:
@@ -47,11 +45,8 @@ class RewardModel(ABC):
     def __init__(self, model: Model, on_output: OutputCallback | None = None) -> None:
         self._model = model
         self._on_output = on_output or (lambda output: None)
-
-    @property
-    def threshold(self) -> float:
-        """The threshold of the model. A step with a smaller reward is wrong."""
-        return THRESHOLD
+        prm = getattr(model.api, "prm", None)
+        self.threshold = prm.threshold if isinstance(prm, Prm) else THRESHOLD
 
     @abstractmethod
     async def score_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
@@ -64,34 +59,27 @@ class RewardModel(ABC):
     async def score_candidates(
         self, problem: str, previous: Sequence[str], candidates: Sequence[str]
     ) -> list[Reward]:
-        """Return the rewards of candidates for the next step. All calls run concurrently.
-
-        A candidate whose call failed has a missing reward.
-        """
-
-        async def score(candidate: str) -> Reward:
-            try:
-                return await self.score_last_step(problem, [*previous, candidate])
-            except Exception as error:
-                return _failed_call(error)
-
-        return await collect(*(score(candidate) for candidate in candidates))
+        """Return the rewards of candidates for the next step; missing if the call failed."""
+        paths = [[*previous, candidate] for candidate in candidates]
+        scored = await collect(*(self._try(problem, path, last_only=True) for path in paths))
+        return [rewards[-1] for rewards in scored]
 
     async def score_solutions(
         self, problem: str, solutions: Sequence[Sequence[str]]
     ) -> list[list[Reward]]:
-        """Return the rewards of all steps of several solutions. All calls run concurrently.
+        """Return the rewards of all steps of several solutions; missing if the call failed."""
+        return await collect(*(self._try(problem, steps, last_only=False) for steps in solutions))
 
-        If the call for a solution failed, all its rewards are missing.
-        """
-
-        async def score(steps: Sequence[str]) -> list[Reward]:
-            try:
-                return await self.score_steps(problem, steps)
-            except Exception as error:
-                return [_failed_call(error)] * len(steps)
-
-        return await collect(*(score(steps) for steps in solutions))
+    async def _try(self, problem: str, steps: Sequence[str], last_only: bool) -> list[Reward]:
+        try:
+            if last_only:
+                return [await self.score_last_step(problem, steps)]
+            return await self.score_steps(problem, steps)
+        except (PrerequisiteError, LimitExceededError, TerminateSampleError):
+            raise  # a mistake of the user, a limit, a requested end: they end the sample
+        except Exception as error:
+            message = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            return [Reward(None, f"the call failed: {message}")] * len(steps)
 
 
 def aggregate(rewards: Sequence[float | None], aggregation: Aggregation) -> float | None:
@@ -100,11 +88,3 @@ def aggregate(rewards: Sequence[float | None], aggregation: Aggregation) -> floa
     if not rewards or len(known) < len(rewards):
         return None
     return AGGREGATIONS[aggregation](known)
-
-
-def _failed_call(error: Exception) -> Reward:
-    """Return the missing reward of a failed call. An error that ends the sample is raised again."""
-    if isinstance(error, _FATAL):
-        raise error
-    message = " ".join(str(error).split())[:300]
-    return Reward(None, f"the call failed: {type(error).__name__}: {message}")

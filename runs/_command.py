@@ -58,7 +58,7 @@ class EvalCommand(BaseModel):
         cls,
         eval: str,
         task_args: Sequence[str],
-        limit: str | None,
+        limit: tuple[int, int] | None,
         options: Sequence[str],
         max_connections: int | None = None,
     ) -> "EvalCommand":
@@ -77,7 +77,7 @@ class EvalCommand(BaseModel):
             task_args=task_arguments(task_args),
             options=tuple(options),
             max_connections=max_connections,
-            limit=None if limit is None else _parse_limit(limit),
+            limit=limit,
         )
 
     @property
@@ -173,13 +173,3 @@ def _connections(count: int | None) -> tuple[str, ...]:
 def _argument(name: str, value: object) -> str:
     text = yaml.safe_dump(value, default_flow_style=True, width=10**9)
     return f"{name}={text.strip().removesuffix('...').strip()}"
-
-
-def _parse_limit(text: str) -> tuple[int, int]:
-    if not re.fullmatch(r"\d+(-\d+)?", text):
-        raise MisstepError(f"invalid limit '{text}'; give a number, or a range such as 1-50")
-    first, dash, last = text.partition("-")
-    start, stop = (int(first) - 1, int(last)) if dash else (0, int(first))
-    if not 0 <= start < stop:
-        raise MisstepError(f"the limit '{text}' holds no sample; samples are counted from 1")
-    return start, stop

@@ -67,12 +67,7 @@ def compare_texts(answer: str, target: str, seconds: int = 5) -> Comparison:
 
     Call it only in a main thread, because an alarm limits its time, and only if waiting does no
     harm. Otherwise call `compare_answers`. An alarm cannot stop everything: only the end of the
-    process stops the computation of a huge power.
-
-    Args:
-        answer: The model's answer.
-        target: The right answer.
-        seconds: The time limit of reading, and of comparing.
+    process stops the computation of a huge power. `seconds` limit reading, and comparing.
     """
     plain = compare_plainly(answer, target)
     if plain is not None:
@@ -148,12 +143,7 @@ async def compare_answers(answer: str, target: str, seconds: int = 10) -> Compar
     """Compare two answers mathematically, off the event loop.
 
     There are at most as many worker processes as cores. A worker that exceeds its time is killed,
-    and the comparison is undecided.
-
-    Args:
-        answer: The model's answer.
-        target: The right answer.
-        seconds: The time limit of reading, and of comparing.
+    and the comparison is undecided. `seconds` limit reading, and comparing.
     """
     plain = compare_plainly(answer, target)
     if plain is not None:

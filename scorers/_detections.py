@@ -32,12 +32,7 @@ class Detection(StrEnum):
 
 
 def detection(verdict: Verdict | None, label: Verdict) -> Detection:
-    """Return the outcome of a verdict against a label.
-
-    Args:
-        verdict: The index of a step, or NO_ERROR; None if no verdict was read.
-        label: The index of the injected error, or NO_ERROR.
-    """
+    """Return the outcome of a verdict against a label; None means that no verdict was read."""
     if verdict is None:
         return Detection.UNREAD
     if label == NO_ERROR:

@@ -12,32 +12,22 @@ from misstep.scorers._first_error_metrics import first_error_metrics
 from misstep.scorers._votes import Vote, read_vote, shortened, tally, voting_record
 from misstep.verdicts import NO_ERROR, Reading, Unread, Verdict
 
-REASONS = {
-    Unread.NO_BOX: "invalid_response_format",
-    Unread.NOT_AN_INDEX: "invalid_response_format",
-    Unread.NO_CONCLUSION: "invalid_response_format",
-    Unread.NO_SECTION: "invalid_response_format",
-    Unread.NOT_STRUCTURED: "invalid_response_format",
-    Unread.TRUNCATED: "truncated",
-    Unread.REFUSED: "refusal",
-    Unread.EMPTY: "no_response",
-    Unread.NOT_RECORDED: "not_recorded",
-    Unread.NO_REWARD: "scoring_failed",
+_FORMAT = "invalid_response_format"
+UNREAD = {
+    Unread.NO_BOX: (_FORMAT, r"the reply has no \boxed{}"),
+    Unread.NOT_AN_INDEX: (_FORMAT, r"the \boxed{} does not hold one index"),
+    Unread.NO_CONCLUSION: (_FORMAT, "the reply does not say whether there is an error"),
+    Unread.NO_SECTION: (_FORMAT, "the reply reports an error but names no section"),
+    Unread.NOT_STRUCTURED: (_FORMAT, "the reply is not the requested JSON object"),
+    Unread.TRUNCATED: ("truncated", "the reply reached the length limit"),
+    Unread.REFUSED: ("refusal", "the model refused"),
+    Unread.EMPTY: ("no_response", "the reply is empty"),
+    Unread.NOT_RECORDED: ("not_recorded", "the recorded scores end before a verdict"),
+    Unread.NO_REWARD: ("scoring_failed", "a step has no reward"),
 }
+REASONS = {unread: reason for unread, (reason, _) in UNREAD.items()}
 """Inspect's words for why a score is abnormal."""
-
-UNREAD_TEXT = {
-    Unread.NO_BOX: r"the reply has no \boxed{}",
-    Unread.NOT_AN_INDEX: r"the \boxed{} does not hold one index",
-    Unread.NO_CONCLUSION: "the reply does not say whether there is an error",
-    Unread.NO_SECTION: "the reply reports an error but names no section",
-    Unread.NOT_STRUCTURED: "the reply is not the requested JSON object",
-    Unread.TRUNCATED: "the reply reached the length limit",
-    Unread.REFUSED: "the model refused",
-    Unread.EMPTY: "the reply is empty",
-    Unread.NOT_RECORDED: "the recorded scores end before a verdict",
-    Unread.NO_REWARD: "a step has no reward",
-}
+UNREAD_TEXT = {unread: text for unread, (_, text) in UNREAD.items()}
 
 
 @scorer(metrics=[first_error_metrics()])
@@ -108,14 +98,7 @@ def _add_rewards(score: Score, left: CriticVerdict) -> None:
 
 
 def score_votes(votes: Sequence[Vote], label: Verdict, steps: int, asked: int = 1) -> Score:
-    """Score votes against a label.
-
-    Args:
-        votes: The votes, in order. A single reply is one vote.
-        label: The index of the first wrong step, or NO_ERROR.
-        steps: The number of steps of the solution.
-        asked: The number of votes that were asked for. Adaptive voting draws fewer.
-    """
+    """Score votes against a label. Adaptive voting draws fewer votes than were asked for."""
     result = tally(votes)
     verdict = result.verdict
     metadata: dict[str, Any] = {}

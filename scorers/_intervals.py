@@ -73,10 +73,6 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Estima
     Newcombe's hybrid score interval (Statistics in Medicine 17, 1998, 2635-2650, method 10). It
     combines the Wilson intervals of both shares by the correlation of their hits, with Newcombe's
     correction for continuity. Values between 0 and 1 (means over epochs) are treated alike.
-
-    Args:
-        first: One value in [0, 1] for each sample.
-        second: The other value of the same samples, in the same order.
     """
     if not first:
         return UNDEFINED
@@ -111,11 +107,7 @@ def f1_draws(errors: Sequence[float], corrects: Sequence[float]) -> Draws:
 
     Resampling n samples is a multinomial draw over their distinct (set, hit) pairs. There are few
     pairs, so this gives the same distribution some hundred times faster. F1 is nan for a resample
-    that has no sample of one of the two sets.
-
-    Args:
-        errors: The hit, between 0 and 1, of each sample with an error.
-        corrects: The hit of each sample without an error.
+    that has no sample of one of the two sets. A hit is between 0 and 1.
     """
     import numpy as np
 
@@ -134,11 +126,7 @@ def f1_draws(errors: Sequence[float], corrects: Sequence[float]) -> Draws:
 
 
 def multinomial_draws(counts: "Sequence[int] | NDArray[np.int64]") -> Draws:
-    """Return how often each distinct kind of sample stands in each of RESAMPLES resamples.
-
-    Args:
-        counts: The number of samples of each kind.
-    """
+    """Return how often each kind of sample stands in each of RESAMPLES resamples."""
     import numpy as np
 
     total = int(sum(counts))

@@ -64,14 +64,7 @@ def _recovery(reading: Reading, prompts: str) -> Scorer:
 def score_variations(
     records: Mapping[Variation, VariationRecord], target: str, kind: AnswerKind, reading: Reading
 ) -> Score:
-    """Score the variations of a sample. An empty, refused or truncated reply is wrong.
-
-    Args:
-        records: The replies to each variation.
-        target: The right answer.
-        kind: The kind of answers that the task has.
-        reading: Strict or lenient.
-    """
+    """Score the variations of a sample. An empty, refused or truncated reply is wrong."""
     value: dict[str, str | int | float | bool | None] = {}
     metadata: dict[str, Any] = {}
     for name, record in records.items():
@@ -82,7 +75,7 @@ def score_variations(
             "turn": record.turn,
             "unread": unread and unread.value,
             "reasoning_unread": [r.unread.value for r in record.reasoning if r.unread],
-            "tokens": sum(reply.tokens for reply in record.replies),
+            "tokens": sum(reply.tokens for reply in [*record.reasoning, record.last]),
         }
     unread = next((entry["unread"] for entry in metadata.values() if entry["unread"]), None)
     return Score(
@@ -129,13 +122,9 @@ _MINUS = str.maketrans({"\u2212": "-", "\u2013": "-"})
 def is_right(reply: str, target: str, kind: AnswerKind, reading: Reading) -> bool:
     """Return whether a reply gives the target.
 
-    Args:
-        reply: The model's final answer.
-        target: The right answer.
-        kind: The kind of answers that the task has.
-        reading: Strict compares the texts as they are. Lenient ignores spaces, quotes, a leading
-            "Answer:" and a final period. It compares words in lower case, numbers as numbers,
-            brackets without spaces, and options by their one letter in parentheses.
+    Strict compares the texts as they are. Lenient ignores spaces, quotes, a leading "Answer:" and a
+    final period. It compares words in lower case, numbers as numbers, brackets without spaces, and
+    options by their one letter in parentheses.
     """
     if reading == "strict":
         return reply == target

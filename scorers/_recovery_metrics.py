@@ -115,12 +115,7 @@ def _metrics(samples: list[RecoverySample]) -> Iterator[tuple[str, float]]:
 
 
 def rates_by(samples: Sequence[RecoverySample], kind: str) -> dict[str, dict[str, Estimate]]:
-    """Return the three rates of each group of samples.
-
-    Args:
-        samples: The samples.
-        kind: How to group them: one of ORDER.
-    """
+    """Return the three rates of each group of samples. `kind` is one of ORDER."""
     groups: dict[str, list[RecoverySample]] = {name: [] for name in ORDER[kind]}
     for sample in samples:
         groups.setdefault(sample.groups[kind], []).append(sample)

@@ -30,7 +30,9 @@ class Flagged:
 
 
 class SectionError(BaseModel):
-    """A section that has an error, in a structured reply."""
+    """A section that has an error."""
+
+    # The model sees this docstring: it is part of the schema.
 
     model_config = ConfigDict(extra="forbid")
 
@@ -50,10 +52,7 @@ class StructuredReply(BaseModel):
 def read_sections(text: str, reading: SectionsReading) -> Flagged | Unread:
     """Return the sections that a reply in words flags.
 
-    Args:
-        text: The critic's reply.
-        reading: Strict or published. The published reading never fails: a text without "yes" in
-            its conclusion means that there is no error.
+    The published reading never fails: a text without "yes" in its conclusion means no error.
     """
     return _published(text) if reading == "published" else _strict(text)
 

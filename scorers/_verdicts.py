@@ -13,11 +13,9 @@ from misstep.verdicts import Reading, Unread, Verdict
 def read_verdict(text: str, reading: Reading) -> Verdict | Unread:
     r"""Return the verdict in a text.
 
-    Args:
-        text: The critic's reply.
-        reading: Strict applies Python's `int()` to the last box, even to an empty one. Lenient
-            takes the last box that holds one index. It ignores markup (`\text{3}`), tag names
-            (`paragraph_3`) and remarks (`-1 (not found)`).
+    Strict applies Python's `int()` to the last box, even to an empty one. Lenient takes the last
+    box that holds one index. It ignores markup (`\text{3}`), tag names (`paragraph_3`) and remarks
+    (`-1 (not found)`).
     """
     box = last_published_box(text)
     strict = Unread.NO_BOX if box is None else index_in(box)

@@ -49,11 +49,6 @@ class Tally:
 def read_vote(choice: ChatCompletionChoice, reading: Reading, weighted: bool = False) -> Vote:
     """Read one choice: its answer first, then its reasoning if the answer has no box.
 
-    Args:
-        choice: The choice.
-        reading: Strict or lenient.
-        weighted: Weight the vote by the model's confidence in its tokens.
-
     Raises:
         MisstepError: `weighted` is true and the provider gave no logprobs.
     """
@@ -103,11 +98,7 @@ def reasoning_of(choice: ChatCompletionChoice) -> str:
 
 
 def tally(votes: Sequence[Vote]) -> Tally:
-    """Count votes by plurality. On a tie, the ballot that was cast first wins.
-
-    Raises:
-        ValueError: There is no vote to count.
-    """
+    """Count votes by plurality. On a tie, the ballot that was cast first wins."""
     if not votes:
         raise ValueError("there are no votes to count")
     counts: dict[str, float] = {}
@@ -123,12 +114,7 @@ def tally(votes: Sequence[Vote]) -> Tally:
 
 
 def votes_needed(votes: Sequence[Vote], remaining: int) -> int:
-    """Return the least number of further votes after which the result can be certain.
-
-    Args:
-        votes: The votes so far, in order.
-        remaining: The number of votes that are left.
-    """
+    """Return the least number of further votes after which the result can be certain."""
     counts = tally(votes).counts if votes else {}
     if not counts or remaining == 0:
         return ceil(remaining / 2)

@@ -30,8 +30,7 @@ from misstep.solvers._critique import (
     sections_critique,
     sections_prompt,
     tagged,
-    warn_of_long_critiques,
-    warn_of_long_sections,
+    warn_of_long_prompts,
 )
 from misstep.solvers._guided_search import Method, guided_search, search_config
 from misstep.solvers._policy import Continuation
@@ -75,6 +74,5 @@ __all__ = [
     "stepwise",
     "tagged",
     "uniform",
-    "warn_of_long_critiques",
-    "warn_of_long_sections",
+    "warn_of_long_prompts",
 ]

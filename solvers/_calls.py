@@ -36,17 +36,9 @@ async def ask(
 ) -> ModelOutput:
     """Call the model with messages and a seed of their own.
 
-    The call uses Inspect's `generate`, so that caching by epoch, limits and options apply.
-
-    Args:
-        state: The sample's state.
-        generate: Inspect's generate function.
-        messages: The messages to send.
-        vote: The place of the first choice among the sample's votes. It is added to the seed, so
-            that repeated calls do not repeat their answer.
-        step: The step that the call is about.
-        num_choices: The number of choices to ask for.
-        extra_body: More parameters for the server.
+    The call uses Inspect's `generate`, so that caching by epoch, limits and options apply. `vote`,
+    the place of the first choice among the sample's votes, is added to the seed, so that repeated
+    calls do not repeat their answer. `step` is the step that the call is about.
     """
     seed = active_generate_config().seed
     base = SEED if seed is None else seed
@@ -83,18 +75,8 @@ async def draw_votes(
 ) -> ModelOutput:
     """Return an output whose choices are the votes, in order.
 
-    Args:
-        state: The sample's state.
-        generate: Inspect's generate function.
-        messages: The prompt.
-        votes: The number of votes.
-        adaptive: Draw in rounds, and stop when no further vote can change the result of either
-            reading.
-        first: The place of the first vote among all votes of the sample.
-        extra_body: More parameters for the server.
-
-    Raises:
-        ValueError: A call returned no choice.
+    With `adaptive` votes are drawn in rounds, until no further vote can change the result of either
+    reading. `first` is the place of the first vote among all votes of the sample.
     """
     outputs: list[ModelOutput] = []
     drawn: list[ChatCompletionChoice] = []

@@ -140,16 +140,7 @@ def continuation_tokens(
     reasoning_tokens: int = REASONING_TOKENS,
     answer_tokens: int = ANSWER_TOKENS,
 ) -> TokenUse:
-    """Estimate the calls and tokens of a sample without calling a model.
-
-    Args:
-        question: The sample's input.
-        about: The sample's metadata.
-        options: The user's choices.
-        prompts: A name in `registry/continuations.yaml`.
-        reasoning_tokens: The estimated length of reasoning.
-        answer_tokens: The estimated length of an answer.
-    """
+    """Estimate the calls and tokens of a sample without calling a model."""
     words, chosen = find_continuation(prompts), options or ContinuationOptions()
     reply = ModelOutput.from_content("none", "x" * CHARACTERS_PER_TOKEN * reasoning_tokens)
     calls = prompt = completion = 0

@@ -88,10 +88,6 @@ class TurnPlan:
 def plan_turn(wanted: TurnChoice, provider: str) -> TurnPlan:
     """Return how the model continues given reasoning: by choice, or as the provider can.
 
-    Args:
-        wanted: The user's choice.
-        provider: Inspect's name of the provider.
-
     Raises:
         MisstepError: The provider cannot do what the user chose.
     """
@@ -115,12 +111,9 @@ def plan_turn(wanted: TurnChoice, provider: str) -> TurnPlan:
 def continue_reasoning(
     messages: list[ChatMessage], plan: TurnPlan, request: str
 ) -> Generator[Call, ModelOutput, tuple[Turn, ModelOutput]]:
-    """Make the model continue given reasoning, and return how and with what output.
+    """Make the model continue the reasoning that ends `messages`; return how, and the output.
 
-    Args:
-        messages: The conversation, which ends with the given reasoning. A request is added to it.
-        plan: How the model continues.
-        request: The request to go on, if a trailing assistant message is refused.
+    If a trailing assistant message is refused, or if so planned, a request to go on is added.
     """
     if plan.turn != "asked":
         try:
@@ -157,16 +150,7 @@ def variation_calls(
     options: ContinuationOptions,
     plan: TurnPlan,
 ) -> Generator[Call, ModelOutput, FinishedConversation]:
-    """Yield the calls of a variation. Send each output back; the conversation returns at the end.
-
-    Args:
-        prompts: The prompts.
-        question: The problem.
-        about: The sample's metadata.
-        variation: The variation.
-        options: The user's choices.
-        plan: How the model continues reasoning of its own.
-    """
+    """Yield the calls of a variation; take in each output; return the conversation at the end."""
     given, notice = given_reasoning(about, variation), options.notice_in(variation)
     messages: list[ChatMessage] = [
         ChatMessageSystem(content=prompts.system),

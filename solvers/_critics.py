@@ -2,7 +2,7 @@
 
 import importlib.util
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from inspect_ai.dataset import Sample
@@ -11,7 +11,6 @@ from inspect_ai.solver import Solver
 from inspect_ai.util import json_schema, registry_create
 
 from misstep.registry import (
-    Judge,
     MisstepError,
     Tag,
     UnknownNameError,
@@ -34,15 +33,8 @@ from misstep.solvers._calls import SEED
 from misstep.solvers._critique import critique, sections_critique
 from misstep.solvers._stepwise import Order, reward, stepwise
 
-CRITICS = (
-    "critique",
-    "stepwise",
-    "reward",
-    "no_error",
-    "last_step",
-    "uniform",
-    "label_distribution",
-)
+BASELINES = {"no_error": no_error, "last_step": last_step, "uniform": uniform}
+CRITICS = ("critique", "stepwise", "reward", *BASELINES, "label_distribution")
 SECTION_CRITICS = ("critique", "no_error", "all_sections", "section_range")
 
 
@@ -57,7 +49,6 @@ class Critic:
 def find_critic(
     critic: str | Solver,
     samples: Iterable[Sample],
-    *,
     domain: str = "mathematics",
     tag: Tag | None = None,
     votes: int = 1,
@@ -67,24 +58,10 @@ def find_critic(
     order: Order = "sequential",
     threshold: float | None = None,
 ) -> Critic:
-    r"""Return the critic of first errors that a task's options describe.
+    r"""Return the critic of first errors that the options of a task describe.
 
-    Args:
-        critic: One of CRITICS, the name of any registered solver, `file.py@solver`, or a solver.
-            A user's own solver leaves its verdict in a `\boxed{}` of the output's text.
-        samples: The samples; label_distribution counts their labels.
-        domain: The prompt of critique: a name in `registry/domains.yaml`.
-        tag: The word for a step in the prompt of critique. Default: the domain's own word.
-        votes: The number of votes of critique.
-        adaptive: Stop voting when no further vote can change the result.
-        weighted: Weight votes by the model's confidence in its tokens.
-        style: The prompts of stepwise and reward: a name in `registry/judges.yaml`.
-        order: The order of stepwise.
-        threshold: The threshold of reward.
-
-    Raises:
-        MisstepError: An option does not go with the critic.
-        UnknownNameError: The critic, domain or style is unknown.
+    `critic` is one of CRITICS, the name of any registered solver, `file.py@solver`, or a solver. A
+    user's own solver leaves its verdict in a `\boxed{}` of the output's text.
     """
     # Look up all names, because a wrong name is a mistake even if this critic does not use it.
     prompt, judge = find_domain(domain), find_judge(style)
@@ -108,91 +85,65 @@ def find_critic(
         )
     if votes != 1 or adaptive or weighted:
         raise MisstepError(f"votes={votes}: votes go with critic=critique, not {critic!r}.")
-    match critic:
-        case "stepwise":
-            return Critic(stepwise(style, order), _judge_config(judge))
-        case "reward":
-            return Critic(reward(style, threshold), _judge_config(judge))
-        case "no_error":
-            return Critic(no_error())
-        case "last_step":
-            return Critic(last_step())
-        case "uniform":
-            return Critic(uniform())
-        case "label_distribution":
-            return Critic(label_distribution(dict(Counter(str(one.target) for one in samples))))
-        case str():
-            return Critic(_own_solver(critic, CRITICS))
-        case _:
-            return Critic(critic)
-
-
-def _judge_config(judge: Judge) -> GenerateConfig:
-    return GenerateConfig(temperature=judge.temperature, max_tokens=judge.max_tokens, seed=SEED)
+    if critic in ("stepwise", "reward"):
+        config = GenerateConfig(
+            temperature=judge.temperature, max_tokens=judge.max_tokens, seed=SEED
+        )
+        by_steps = critic == "stepwise"
+        return Critic(stepwise(style, order) if by_steps else reward(style, threshold), config)
+    if critic == "label_distribution":
+        return Critic(label_distribution(dict(Counter(str(one.target) for one in samples))))
+    return Critic(_find_solver(critic, BASELINES, CRITICS))
 
 
 def find_section_critic(
-    critic: str | Solver, *, structured: bool = False, first: int = 3, last: int = 36
+    critic: str | Solver, structured: bool = False, first: int = 3, last: int = 36
 ) -> Critic:
-    """Return the critic of all sections that a task's options describe.
+    """Return the critic of all sections that the options of a task describe.
 
-    Args:
-        critic: One of SECTION_CRITICS, the name of any registered solver, `file.py@solver`, or a
-            solver.
-        structured: Constrain the replies of critique to a JSON schema.
-        first: The first section that section_range flags.
-        last: The last section that section_range flags.
-
-    Raises:
-        MisstepError: An option does not go with the critic.
-        UnknownNameError: The critic is unknown.
+    `critic` is one of SECTION_CRITICS, the name of any registered solver, `file.py@solver`, or a
+    solver.
     """
     if structured and critic != "critique":
         raise MisstepError(f"structured=true goes with critic=critique, not {critic!r}.")
-    match critic:
-        case "critique":
-            return Critic(sections_critique(structured), _sections_config(structured))
-        case "no_error":
-            return Critic(no_section())
-        case "all_sections":
-            return Critic(all_sections())
-        case "section_range":
-            return Critic(section_range(first, last))
-        case str():
-            return Critic(_own_solver(critic, SECTION_CRITICS))
-        case _:
-            return Critic(critic)
+    if critic == "critique":
+        prompt = find_sections_prompt()
+        schema = ResponseSchema(
+            name="erroneous_sections", json_schema=json_schema(StructuredReply), strict=True
+        )
+        config = GenerateConfig(
+            temperature=prompt.temperature,
+            top_p=prompt.top_p,
+            response_schema=schema if structured else None,
+        )
+        return Critic(sections_critique(structured), config)
+    known = {
+        "no_error": no_section,
+        "all_sections": all_sections,
+        "section_range": lambda: section_range(first, last),
+    }
+    return Critic(_find_solver(critic, known, SECTION_CRITICS))
 
 
-def _sections_config(structured: bool) -> GenerateConfig:
-    prompt = find_sections_prompt()
-    schema = ResponseSchema(
-        name="erroneous_sections", json_schema=json_schema(StructuredReply), strict=True
-    )
-    return GenerateConfig(
-        temperature=prompt.temperature,
-        top_p=prompt.top_p,
-        response_schema=schema if structured else None,
-    )
-
-
-def _own_solver(name: str, known: Iterable[str]) -> Solver:
-    """Return a registered solver, or a solver from a file of the user.
-
-    Args:
-        name: The solver's name, or `file.py@solver`.
-        known: The names that the error lists.
+def _find_solver(
+    critic: str | Solver, known: Mapping[str, Callable[[], Solver]], names: Iterable[str]
+) -> Solver:
+    """Return a known solver, a registered one, or one from a file of the user, `file.py@solver`.
 
     Raises:
-        UnknownNameError: There is no such solver.
+        UnknownNameError: There is no such solver. The error lists `names`.
     """
-    file, _, solver = name.rpartition("@")
+    if not isinstance(critic, str):
+        return critic
+    if critic in known:
+        return known[critic]()
+    file, _, solver = critic.rpartition("@")
     if file:
         _import_file(file)
     try:
         return registry_create("solver", solver)
     except (LookupError, ValueError):
-        raise UnknownNameError("critic", name, known) from None
+        raise UnknownNameError("critic", critic, names) from None
 
 
 def _import_file(file: str) -> None:

@@ -1,9 +1,9 @@
 """The critics that read the whole solution at once, and their prompts."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from inspect_ai.dataset import Dataset, Sample
+from inspect_ai.dataset import Dataset
 from inspect_ai.model import ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
@@ -75,13 +75,7 @@ def critique(
 
 
 def sections_prompt(problem: str, sections: Sequence[str], structured: bool = False) -> str:
-    """Return the prompt for a critic of all sections, with the sections numbered from 1.
-
-    Args:
-        problem: The problem.
-        sections: The texts of the solution's sections.
-        structured: Ask for a JSON object.
-    """
+    """Return the prompt for a critic of all sections, with the sections numbered from 1."""
     prompt = find_sections_prompt()
     numbered = "\n\n".join(f"section{i}:\n{text}" for i, text in enumerate(sections, start=1))
     answer = prompt.structured if structured else prompt.text
@@ -108,39 +102,23 @@ def sections_critique(structured: bool = False) -> Solver:
     return solve
 
 
-def warn_of_long_critiques(
-    dataset: Dataset, context: int | None, domain: str, tag: Tag | None
+def warn_of_long_prompts(
+    dataset: Dataset, context: int | None, prompt: Callable[[str, list[str]], str]
 ) -> None:
-    """Warn if prompts of `critique` are estimated to exceed the context."""
-    prompt = find_domain(domain)
-    _warn_of_long_prompts(
-        (
-            (sample, critique_prompt(prompt, str(sample.input), _steps(sample), tag))
-            for sample in dataset
-        ),
-        context,
-    )
+    """Warn if prompts are estimated to exceed the context in tokens.
 
-
-def warn_of_long_sections(dataset: Dataset, context: int | None, structured: bool) -> None:
-    """Warn if prompts of `sections_critique` are estimated to exceed the context."""
-    _warn_of_long_prompts(
-        (
-            (sample, sections_prompt(str(sample.input), _steps(sample), structured))
-            for sample in dataset
-        ),
-        context,
-    )
-
-
-def _steps(sample: Sample) -> list[str]:
-    return sample.metadata_as(SolutionMetadata).steps
-
-
-def _warn_of_long_prompts(prompts: Iterable[tuple[Sample, str]], context: int | None) -> None:
+    Args:
+        dataset: The samples.
+        context: The model's context in tokens, or None to skip the check.
+        prompt: Returns the prompt for a problem and its steps.
+    """
     if context is None:
         return
-    tokens = {sample.id: -(-len(prompt) // CHARACTERS_PER_TOKEN) for sample, prompt in prompts}
+    prompts = {
+        sample.id: prompt(str(sample.input), sample.metadata_as(SolutionMetadata).steps)
+        for sample in dataset
+    }
+    tokens = {id: -(-len(text) // CHARACTERS_PER_TOKEN) for id, text in prompts.items()}
     beyond = [id for id, count in tokens.items() if count > context]
     if beyond:
         longest = max(beyond, key=tokens.__getitem__)

@@ -30,11 +30,7 @@ BLANK_LINE = "\n\n"
 
 
 class Account:
-    """Calls and tokens of the policy and of the reward model, and the time since the start.
-
-    Args:
-        budget: The tokens that both may use together.
-    """
+    """Calls and tokens of the policy and of the reward model, and the time since the start."""
 
     def __init__(self, budget: int | None = None) -> None:
         self._budget = budget
@@ -92,11 +88,7 @@ class StepCandidate:
 class Policy:
     """The model under test as a writer of solutions.
 
-    Args:
-        state: The sample's state. The policy does not change it.
-        generate: Inspect's generate function.
-        continuation: Whether the steps so far are the assistant's own turn, or are quoted in the
-            prompt.
+    With a prefill the steps so far are the assistant's own turn; otherwise the prompt quotes them.
     """
 
     def __init__(self, state: TaskState, generate: Generate, continuation: Continuation) -> None:

@@ -11,7 +11,7 @@ from misstep.solvers._calls import SEED
 from misstep.solvers._guided_search import leave_result
 from misstep.solvers._policy import BLANK_LINE
 from misstep.solvers._sampling import SampledSolution, choose_solution, record_solutions
-from misstep.solvers._verdicts import leave_first_below, leave_verdict
+from misstep.solvers._verdicts import first_below, leave_verdict
 from misstep.verdicts import Unread
 
 _RECORDED = "recorded"
@@ -42,7 +42,9 @@ def recorded(threshold: float = 0.5) -> Solver:
             }
         elif record.scores is not None:
             unknown = [None] * (len(about.steps) - len(record.scores))
-            leave_first_below(state, [*record.scores, *unknown], threshold, Unread.NOT_RECORDED)
+            rewards = [*record.scores, *unknown]
+            first = first_below(rewards, threshold, Unread.NOT_RECORDED)
+            leave_verdict(state, *first, rewards=rewards)
         elif record.prediction is not None:
             leave_verdict(state, record.prediction, f"\\boxed{{{record.prediction}}}")
         else:

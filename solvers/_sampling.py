@@ -80,13 +80,7 @@ async def majority_answer(answers: Sequence[str | None]) -> str | None:
 async def choose_solution(
     solutions: Sequence[SampledSolution], aggregation: Aggregation, random: Random
 ) -> tuple[str, SearchResult]:
-    """Return the text of the best solution, and the result with the answers of other choices.
-
-    Args:
-        solutions: The solutions, with rewards.
-        aggregation: How to combine the rewards of a solution.
-        random: Breaks ties.
-    """
+    """Return the text of the best solution, and the result with the answers of other choices."""
     answers = [solution.answer for solution in solutions]
     best = _best_solutions(solutions, random)
     alternatives: dict[str, str | None] = {"majority": await majority_answer(answers)}

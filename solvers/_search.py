@@ -1,7 +1,7 @@
 """Search guided by rewards: each iteration keeps the best steps and continues from them."""
 
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar
 
@@ -55,56 +55,37 @@ class ScoredCandidate:
         )
 
 
+@dataclass
 class Search:
-    """A beam search. With a width of 1 it is a greedy search.
+    """A beam search. With a width of 1 it is a greedy search."""
 
-    Args:
-        policy: Writes candidates.
-        rewards: Scores candidates.
-        account: Counts calls and tokens.
-        random: Breaks ties.
-        n: The number of candidates of an iteration, divided among the paths.
-        width: The number of paths to keep.
-        aggregation: How to combine the rewards of a path.
-        max_steps: The most iterations, with those that add no step.
-    """
-
-    def __init__(
-        self,
-        policy: Policy,
-        rewards: RewardModel,
-        account: Account,
-        random: Random,
-        n: int,
-        width: int = 1,
-        aggregation: Aggregation = "last",
-        max_steps: int = 30,
-    ) -> None:
-        self._policy = policy
-        self._rewards = rewards
-        self._account = account
-        self._random = random
-        self._n = n
-        self._width = width
-        self._aggregation = aggregation
-        self._max_steps = max_steps
-        self.iterations: list[IterationRecord] = []
+    policy: Policy
+    rewards: RewardModel
+    account: Account
+    random: Random
+    n: int
+    """The number of candidates of an iteration, divided among the paths."""
+    width: int = 1
+    aggregation: Aggregation = "last"
+    max_steps: int = 30
+    """The most iterations, with those that add no step."""
+    iterations: list[IterationRecord] = field(default_factory=list)
 
     async def run(self, problem: str) -> tuple[Path, str | None]:
         """Search for a solution: return the best path, and why it is unfinished if it is."""
         live, done = [Path()], list[Path]()
-        why = f"it did not end within {self._max_steps} steps"
+        why = f"it did not end within {self.max_steps} steps"
         tries = 0
-        for number in range(1, self._max_steps + 1):
-            if self._account.is_exhausted:
+        for number in range(1, self.max_steps + 1):
+            if self.account.is_exhausted:
                 why = "the token budget is used up"
                 break
             async with span(f"step {number}", type="search"):
-                kept, over = await self._iterate(problem, number, live, self._width - len(done))
+                kept, over = await self._iterate(problem, number, live, self.width - len(done))
             done += [path for path in [*kept, *over] if path.is_final or path in over]
             # If no candidate has a reward, the next iteration tries the same paths again.
             live = [path for path in kept if not path.is_final] or ([] if kept or over else live)
-            if not live or len(done) >= self._width:
+            if not live or len(done) >= self.width:
                 break
             tries = 0 if kept else tries + 1
             if tries == TRIES:
@@ -121,9 +102,9 @@ class Search:
         self, problem: str, number: int, live: Sequence[Path], places: int
     ) -> tuple[list[Path], list[Path]]:
         """Add one step: return the paths to continue, and those that the policy left unchanged."""
-        share = max(1, self._n // len(live))
+        share = max(1, self.n // len(live))
         async with span("candidates"):
-            drawn = await _gather([self._policy.next_steps(path.steps, share) for path in live])
+            drawn = await _gather([self.policy.next_steps(path.steps, share) for path in live])
         over = [
             path
             for path, candidates in zip(live, drawn, strict=True)
@@ -146,7 +127,7 @@ class Search:
         self, problem: str, path: Path, drawn: Sequence[StepCandidate]
     ) -> list[ScoredCandidate]:
         written = [candidate for candidate in drawn if candidate.text]
-        rewards = await self._rewards.score_candidates(
+        rewards = await self.rewards.score_candidates(
             problem, path.steps, [candidate.text for candidate in written]
         )
         scored = [ScoredCandidate(path, c, r) for c, r in zip(written, rewards, strict=True)]
@@ -156,7 +137,7 @@ class Search:
     def _choose(self, options: Sequence[ScoredCandidate], places: int) -> list[ScoredCandidate]:
         """Return the best candidates that have a reward. The seed decides ties."""
         known = [option for option in options if option.reward.value is not None]
-        self._random.shuffle(known)
+        self.random.shuffle(known)
         return sorted(known, key=lambda option: -self._value(option.next_path))[: max(0, places)]
 
     @property
@@ -169,7 +150,7 @@ class Search:
         return max(paths, key=self._value)
 
     def _value(self, path: Path) -> float:
-        value = aggregate(path.rewards, self._aggregation)
+        value = aggregate(path.rewards, self.aggregation)
         return -1.0 if value is None else value
 
     def _record(

@@ -9,7 +9,7 @@ from misstep.registry import MisstepError, UnknownNameError, find_judge
 from misstep.rewards import StepVerdict, find_reward_model, judge_messages, read_step_verdict
 from misstep.samples import SolutionMetadata, StepRecord
 from misstep.solvers._calls import ask
-from misstep.solvers._verdicts import leave_first_below, leave_verdict
+from misstep.solvers._verdicts import first_below, leave_verdict
 from misstep.verdicts import NO_ERROR, Unread, Verdict
 
 Order = Literal["sequential", "parallel"]
@@ -45,12 +45,10 @@ def stepwise(style: str = "single_token", order: Order = "sequential") -> Solver
         else:
             while len(verdicts) < len(steps) and (not verdicts or verdicts[-1].right is True):
                 verdicts.append(await judged(len(verdicts)))
-        verdict, text = _first_wrong(verdicts)
         probabilities = [one.probability for one in verdicts]
         leave_verdict(
             state,
-            verdict,
-            text,
+            *_first_wrong(verdicts),
             rewards=[*probabilities, *[None] * (len(steps) - len(verdicts))],
             steps=[_record(one) for one in verdicts],
         )
@@ -100,7 +98,7 @@ def reward(style: str = "single_token", threshold: float | None = None) -> Solve
         limit = model.threshold if threshold is None else threshold
         values = [reward.value for reward in rewards]
         missing = next((reward.missing for reward in rewards if reward.value is None), None)
-        leave_first_below(state, values, limit, missing=missing)
+        leave_verdict(state, *first_below(values, limit), rewards=values, missing=missing)
         return state
 
     return solve

@@ -24,7 +24,7 @@ def leave_verdict(
         state: The sample's state.
         verdict: The index of the first wrong step, NO_ERROR, or why there is no verdict.
         text: The verdict for people to read.
-        model: The name of the critic, if it is not the model under test.
+        model: The name of the critic. Default: the model under test.
         rewards: The reward of each step, as far as they are known.
         missing: Why rewards are missing.
         steps: The verdict on each step that was judged by itself.
@@ -38,32 +38,10 @@ def leave_verdict(
     state.output = ModelOutput.from_content(model or str(state.model), text)
 
 
-def leave_first_below(
-    state: TaskState,
-    rewards: Sequence[float | None],
-    threshold: float,
-    unknown: Unread = Unread.NO_REWARD,
-    missing: str | None = None,
-) -> None:
-    """Leave the first step under a threshold as the verdict.
-
-    If a reward is missing before such a step, there is no verdict.
-
-    Args:
-        state: The sample's state.
-        rewards: The reward of each step.
-        threshold: A step with a smaller reward is wrong.
-        unknown: The reason to give if a reward is missing.
-        missing: Why rewards are missing, if that is known.
-    """
-    verdict, text = first_below(rewards, threshold, unknown)
-    leave_verdict(state, verdict, text, rewards=rewards, missing=missing)
-
-
 def first_below(
-    rewards: Sequence[float | None], threshold: float, unknown: Unread
+    rewards: Sequence[float | None], threshold: float, unknown: Unread = Unread.NO_REWARD
 ) -> tuple[Verdict | Unread, str]:
-    """Return the first step under a threshold, or why there is no verdict, and a text."""
+    """Return the first step under a threshold, or `unknown` if a reward is missing, and a text."""
     for step, reward in enumerate(rewards):
         if reward is None:
             return (

@@ -1,10 +1,14 @@
-"""The families of problems, one a file."""
+"""The families of problems, one per file.
+
+Each file has `build`, and the error types of the family: ERROR_TYPES, and LATE for those that can
+only happen near the end, when the parts are put together.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from misstep.generator._draft import Build
+from misstep.generator._graph import Build
 from misstep.generator.families import (
     _brackets,
     _counting,
@@ -27,13 +31,11 @@ class Family:
     """One kind of problem."""
 
     build: Build
-    error_types: tuple[str, ...]
-    """The errors that can happen in it."""
-    late: tuple[str, ...]
-    """Those of them that happen only when it is summed up."""
+    error_types: list[str]
+    late: list[str]
 
     def allows(self, error_type: str, position: str) -> bool:
-        """Whether an error can happen in that third of a solution."""
+        """Return whether an error can happen in that third of a solution."""
         anywhere = position in ("any", "late")
         return error_type in self.error_types and (anywhere or error_type not in self.late)
 
@@ -41,7 +43,7 @@ class Family:
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
         module.__name__.rpartition("._")[2]: Family(
-            module.build, module.ERROR_TYPES, getattr(module, "LATE", ())
+            module.build, module.ERROR_TYPES.split(), getattr(module, "LATE", "").split()
         )
         for module in (
             _word_problems,

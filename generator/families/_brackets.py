@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import DeadEndError, Operation, Problem, Slip, Slips
-from misstep.generator._sheet import Sheet
+from misstep.generator._graph import DeadEndError, Operation, Problem, Sheet, Slip, Slips
 
-ERROR_TYPES = ("dropped_case", "misread", "off_by_one", "condition", "swapped_roles")
+ERROR_TYPES = "dropped_case misread off_by_one condition swapped_roles"
 KINDS = {1: "([", 2: "([{", 3: "([{<"}
 CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 OPENING = {close: start for start, close in CLOSING.items()}
+PARTNER = CLOSING | OPENING
 FRAMES = (
     "{Name}: {expr}; open now: {value}.",
     "We read {name}: {expr}. Open now: {value}.",
@@ -28,7 +28,7 @@ def _spaced(stack: str) -> str:
 
 
 def _next(stack: str, character: str) -> str:
-    """The open brackets after one more character; one that closes nothing is passed over."""
+    """Return the open brackets after one more character. One that closes nothing is ignored."""
     if character in CLOSING:
         return stack + character
     return stack[:-1] if stack[-1:] == OPENING[character] else stack
@@ -38,11 +38,9 @@ def _shown(stack: str, character: str) -> str:
     return f"it is {character}"
 
 
-def _oddly(stack: str, character: str) -> str:
-    return f"it is {character} after {len(stack)} open"
-
-
-READ = Operation(_next, _shown, _oddly)
+READ = Operation(
+    _next, _shown, lambda stack, character: f"it is {character} after {len(stack)} open"
+)
 PASS = Operation(lambda stack, character: stack, _shown)
 CLOSE_ANY = Operation(lambda stack, character: stack[:-1], _shown)
 ONE_MORE = Operation(lambda stack, character: _next(stack, character)[:-1], _shown)
@@ -62,7 +60,7 @@ CLOSE_BUT_ONE = Operation(lambda stack: _closing(stack[1:]), _seen)
 
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
-    """A node for every character, then what is missing at the end."""
+    """Make a node for every character, and one for the missing brackets."""
     kinds = KINDS[difficulty]
     sheet = Sheet()
     stack, text = "", []
@@ -83,12 +81,17 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         stack = sheet.value(state)
     if len(stack) < 2:
         raise DeadEndError
-    sheet.add("the end", CLOSE_ALL, (state,), CLOSED, _end_slips(state), text=_spaced)
-    return sheet.problem(
+    end_slips = [
+        Slip("swapped_roles", CLOSE_IN_ORDER, (state,)),
+        Slip("dropped_case", CLOSE_BUT_ONE, (state,)),
+    ]
+    sheet.add("the end", CLOSE_ALL, (state,), CLOSED, end_slips, text=_spaced)
+    return Problem(
         f"Read the brackets {' '.join(text)} from the left, character 1 first. An opening bracket "
         "is put on top of those that are open; a closing one closes the top one if it is of the "
         "same kind, and is passed over otherwise. Which brackets are missing at the end to close "
-        "those that are open, in the order in which they must come?"
+        "those that are open, in the order in which they must come?",
+        sheet.nodes,
     )
 
 
@@ -97,21 +100,12 @@ def _slips(operands: tuple[Any, str], kinds: str) -> Slips:
 
     def slips(random: Random) -> Iterator[Slip]:
         yield Slip("dropped_case", PASS, operands)
+        alike = kinds
         if character in OPENING:
             yield Slip("off_by_one", ONE_MORE, operands)
             yield Slip("condition", CLOSE_ANY, operands)
-            others = [CLOSING[kind] for kind in kinds if CLOSING[kind] != character]
-            yield Slip("swapped_roles", READ, (state, OPENING[character]))
-        else:
-            others = [kind for kind in kinds if kind != character]
-            yield Slip("swapped_roles", READ, (state, CLOSING[character]))
-        yield Slip("misread", READ, (state, random.choice(others)))
+            alike = "".join(CLOSING[kind] for kind in kinds)
+        yield Slip("swapped_roles", READ, (state, PARTNER[character]))
+        yield Slip("misread", READ, (state, random.choice(alike.replace(character, ""))))
 
     return slips
-
-
-def _end_slips(state: object) -> Slips:
-    return lambda random: [
-        Slip("swapped_roles", CLOSE_IN_ORDER, (state,)),
-        Slip("dropped_case", CLOSE_BUT_ONE, (state,)),
-    ]

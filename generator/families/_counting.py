@@ -2,28 +2,13 @@
 
 from random import Random
 
-from misstep.generator._graph import Fits, Operation, Problem, Ref
-from misstep.generator._numbers import (
-    FRAMES,
-    TOTAL,
-    arithmetic_slips,
-    dropped_term,
-    positive,
-    slip,
-    slips_of,
-)
-from misstep.generator._sheet import Sheet
+from misstep.generator._graph import Operation, Problem, Ref, Slip
+from misstep.generator._numbers import TOTAL, NumberSheet, dropped_terms, positive
 
 ERROR_TYPES = (
-    "dropped_case",
-    "misread",
-    "off_by_one",
-    "overgeneralisation",
-    "condition",
-    "wrong_operation",
-    "swapped_roles",
+    "dropped_case misread off_by_one overgeneralisation condition wrong_operation swapped_roles"
 )
-LATE = ("dropped_case", "swapped_roles")
+LATE = "dropped_case swapped_roles"
 SIZES = {1: (3, 8), 2: (4, 14), 3: (8, 30)}
 
 PRODUCT = Operation(
@@ -48,68 +33,49 @@ ORDERED = Operation(lambda a: a * (a - 1), lambda a: f"{a} × {a - 1}")
 
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
-    """Cases, a subtotal after some of them, and the total of the subtotals."""
-    sheet = Sheet()
-    sentences: list[str] = []
-    fits = positive(60 * SIZES[difficulty][1] ** 2)
-    # Every subtotal is a node too: cases, subtotals and the total make up the size.
+    """Make cases, a subtotal after some of them, and the total of the subtotals."""
+    sheet = NumberSheet(positive(60 * SIZES[difficulty][1] ** 2))
+    sentences = ["Tickets are made in cases."]
+    # Each subtotal is a node too: cases, subtotals and the total add up to the size.
     groups = max(1, (size - 1) // 4)
     cases = size - 1 - groups
     if groups == 1:
         groups, cases = 0, size - 1
     sums: list[Ref] = []
-    told: list[str] = []
+    subtotals: list[str] = []
     open_cases: list[Ref] = []
     for number in range(1, cases + 1):
-        open_cases.append(_case(random, sheet, sentences, number, SIZES[difficulty], fits))
+        sentence, operation, operands, slip = _case(random, SIZES[difficulty])
+        sentences.append(f"Case {number}: {sentence}.")
+        open_cases.append(sheet.compute(f"case {number}", operation, operands, slip))
         left = groups - len(sums)
         if groups and number >= round((len(sums) + 1) * cases / groups) and left:
             name = f"subtotal {len(sums) + 1}"
-            told.append(f"S{name[1:]}: cases {number + 1 - len(open_cases)} to {number}.")
-            sums.append(_sum(sheet, name, open_cases, sums, fits))
+            subtotals.append(f"S{name[1:]}: cases {number + 1 - len(open_cases)} to {number}.")
+            dropped = dropped_terms(open_cases)
+            sums.append(sheet.compute(name, TOTAL, open_cases, *dropped, others=sums[-1:]))
             open_cases = []
-    _sum(sheet, "the total", sums or open_cases, [], fits)
-    sentences += [*told, "How many tickets are there in all?"]
-    return sheet.problem(" ".join(["Tickets are made in cases.", *sentences]))
+    terms = sums or open_cases
+    sheet.compute("the total", TOTAL, terms, *dropped_terms(terms))
+    sentences += [*subtotals, "How many tickets are there in all?"]
+    return Problem(" ".join(sentences), sheet.nodes)
 
 
-def _sum(sheet: Sheet, name: str, terms: list[Ref], others: list[Ref], fits: Fits) -> Ref:
-    slips = slips_of(arithmetic_slips(TOTAL, terms, others[-1:]), dropped_term(TOTAL, terms))
-    return sheet.add(name, TOTAL, terms, FRAMES, slips, fits)
-
-
-def _case(
-    random: Random,
-    sheet: Sheet,
-    sentences: list[str],
-    number: int,
-    sizes: tuple[int, int],
-    fits: Fits,
-) -> Ref:
-    """One case: the sentence that tells it and the node that counts it."""
+def _case(random: Random, sizes: tuple[int, int]) -> tuple[str, Operation, tuple[int, ...], Slip]:
+    """Return the text of a case, its computation, and its own slip."""
     a, b = random.randrange(*sizes), random.randrange(*sizes)
-    operands: tuple[int, ...]
     kind = random.choice(("product", "less", "range", "pairs"))
+    all_seats = f"every one of {a} rows goes with every one of {b} seats"
     if kind == "product":
-        told = f"every one of {a} rows goes with every one of {b} seats"
-        operation, operands = PRODUCT, (a, b)
-        slips = slip("wrong_operation", PLUS, operands)
-    elif kind == "less":
+        return all_seats, PRODUCT, (a, b), Slip("wrong_operation", PLUS, (a, b))
+    if kind == "less":
         c = random.randrange(1, 1 + sizes[0])
-        all_of = f"every one of {a} rows goes with every one of {b} seats"
-        told = f"{all_of}, but {c} of these tickets are void"
-        operation, operands = PRODUCT_LESS, (a, b, c)
-        slips = slip("condition", PRODUCT, (a, b))
-    elif kind == "range":
+        text = f"{all_seats}, but {c} of these tickets are void"
+        return text, PRODUCT_LESS, (a, b, c), Slip("condition", PRODUCT, (a, b))
+    if kind == "range":
         low = random.randrange(10, 60)
-        high = low + a + b
-        told = f"the numbers from {low} to {high}, both included"
-        operation, operands = RANGE, (low, high)
-        slips = slip("off_by_one", RANGE_SHORT, operands)
-    else:
-        told = f"every pair out of {a} people, in no order"
-        operation, operands = PAIRS, (a,)
-        slips = slip("overgeneralisation", ORDERED, operands)
-    sentences.append(f"Case {number}: {told}.")
-    usual = arithmetic_slips(operation, operands)
-    return sheet.add(f"case {number}", operation, operands, FRAMES, slips_of(usual, slips), fits)
+        ends = (low, low + a + b)
+        text = f"the numbers from {low} to {ends[1]}, both included"
+        return text, RANGE, ends, Slip("off_by_one", RANGE_SHORT, ends)
+    text = f"every pair out of {a} people, in no order"
+    return text, PAIRS, (a,), Slip("overgeneralisation", ORDERED, (a,))

@@ -4,22 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import Operation, Problem, Ref, Slip, Slips
-from misstep.generator._names import PEOPLE
-from misstep.generator._sheet import Sheet
+from misstep.generator._graph import Operation, Problem, Ref, Sheet, Slip, Slips
+from misstep.generator.families._shuffled_objects import PEOPLE
 
-ERROR_TYPES = (
-    "sign",
-    "dropped_case",
-    "misread",
-    "swapped_roles",
-    "overgeneralisation",
-    "condition",
-    "off_by_one",
-)
-LATE = ("dropped_case", "off_by_one")
-
-
+ERROR_TYPES = "sign dropped_case misread swapped_roles overgeneralisation condition off_by_one"
+LATE = "dropped_case off_by_one"
 FRAMES = (
     "{Name}: {expr}, so {name} {value}.",
     "Since {expr}, {name} {value}.",
@@ -46,7 +35,7 @@ TAKEN_FOR = {
     "unless": (("sign", "both"), ("overgeneralisation", "one")),
     "neither": (("sign", "both"), ("misread", "one")),
 }
-"""Which rule is taken for which, and what kind of error that is."""
+"""The rules that are mistaken for a rule, with the type of that error."""
 
 
 def _comes(value: bool) -> str:
@@ -71,7 +60,7 @@ def _count(names: Sequence[str], extra: int = 0) -> Operation:
 
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
-    """As many guests as nodes and one or two more; the last node counts those who come."""
+    """Make a node for each guest who follows a rule. The last node counts those who come."""
     names = random.sample(PEOPLE, size + difficulty)
     known: list[Any] = []
     sentences = []
@@ -82,7 +71,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     for name in names[difficulty + 1 :]:
         near = list(range(max(0, len(known) - 4), len(known)))
         first, second = random.sample(near, 2)
-        # As many come as stay away, whatever the rules favour: an error must not shift that.
+        # Half of the guests come, whatever the rules favour, so that an error does not stand out.
         wanted = random.random() < 0.5
         values = (sheet.value(known[first]), sheet.value(known[second]))
         rule = random.choice([name for name in RULES if bool(RULES[name][0](*values)) is wanted])
@@ -95,7 +84,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     slips = _count_slips(names, known)
     sheet.add("count", _count(names), known, COUNTED, slips, lambda count: 0 <= count <= len(names))
     sentences.append("How many of these guests come?")
-    return sheet.problem(" ".join(sentences))
+    return Problem(" ".join(sentences), sheet.nodes)
 
 
 def _slips(rule: str, names: Sequence[str], known: Sequence[Any], places: tuple[int, int]) -> Slips:
@@ -108,8 +97,7 @@ def _slips(rule: str, names: Sequence[str], known: Sequence[Any], places: tuple[
             yield Slip(error_type, _rule(other, a, b), given)
         if not isinstance(given[1], Ref):
             yield Slip("misread", _rule(rule, a, b), (given[0], not given[1]))
-        others = [place for place in range(len(names)) if place not in places][-3:]
-        for third in others:
+        for third in [place for place in range(len(names)) if place not in places][-3:]:
             yield Slip("swapped_roles", _rule(rule, a, names[third]), (given[0], known[third]))
 
     return slips

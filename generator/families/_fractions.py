@@ -4,28 +4,10 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import Fits, Operation, Problem, Ref, text_of
-from misstep.generator._numbers import (
-    ADD,
-    FRAMES,
-    MULTIPLY,
-    SUBTRACT,
-    Number,
-    arithmetic_slips,
-    exact,
-    slip,
-    slips_of,
-)
-from misstep.generator._sheet import Sheet
+from misstep.generator._graph import Operation, Problem, Ref, Slip, text_of
+from misstep.generator._numbers import ADD, MULTIPLY, SUBTRACT, Number, NumberSheet, exact
 
-ERROR_TYPES = (
-    "wrong_operation",
-    "sign",
-    "misread",
-    "off_by_one",
-    "swapped_roles",
-    "overgeneralisation",
-)
+ERROR_TYPES = "wrong_operation sign misread off_by_one swapped_roles overgeneralisation"
 PARTS = (Fraction(1, 2), Fraction(1, 3), Fraction(2, 3), Fraction(1, 4), Fraction(3, 4))
 DENOMINATORS = {1: (2, 4), 2: (2, 3, 4, 6), 3: (2, 3, 4, 5, 6, 8, 12)}
 FINEST = {1: 64, 2: 144, 3: 480}
@@ -33,17 +15,17 @@ FINEST = {1: 64, 2: 144, 3: 480}
 SUM_OF_PARTS = Operation(
     lambda a, b: Fraction(a.numerator + b.numerator, a.denominator + b.denominator), ADD.show
 )
-"""Numerators and denominators added up, as some do."""
+"""A common error: numerators and denominators are added separately."""
 
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
-    """One node for what is poured in or doubled; two for a part that is taken out."""
-    sheet = Sheet()
+    """Make one node for an amount or a doubling, and two for a part that is taken out."""
     finest = FINEST[difficulty]
 
     def fits(value: Any) -> bool:  # noqa: ANN401
         return 0 < value < 60 and Fraction(value).denominator <= finest
 
+    sheet = NumberSheet(fits)
     start = exact(Fraction(random.randrange(7, 40), random.choice(DENOMINATORS[difficulty])))
     sentences = [f"A tank holds {text_of(start)} litres."]
     level: Any = start
@@ -59,47 +41,38 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
             kind = "in"
         if kind == "double" and now > 20:
             kind = "out"
-        sentences.append(f"Action {number}: {_told(kind, amount, part)}.")
+        action = {
+            "in": f"{text_of(amount)} litres are poured in",
+            "out": f"{text_of(amount)} litres are poured out",
+            "part": f"{text_of(part)} of what is in the tank is poured out",
+            "double": "what is in the tank is doubled",
+        }[kind]
+        sentences.append(f"Action {number}: {action}.")
         before = start if number < 3 else Ref(0)
-        level = _act(sheet, number, kind, level, part if kind == "part" else amount, before, fits)
+        level = _act(sheet, number, kind, level, part if kind == "part" else amount, before)
     sentences.append("How many litres does the tank hold at the end?")
-    return sheet.problem(" ".join(sentences))
-
-
-def _told(kind: str, amount: Number, part: Fraction) -> str:
-    return {
-        "in": f"{text_of(amount)} litres are poured in",
-        "out": f"{text_of(amount)} litres are poured out",
-        "part": f"{text_of(part)} of what is in the tank is poured out",
-        "double": "what is in the tank is doubled",
-    }[kind]
+    return Problem(" ".join(sentences), sheet.nodes)
 
 
 def _act(
-    sheet: Sheet,
+    sheet: NumberSheet,
     number: int,
     kind: str,
     level: Any,  # noqa: ANN401
     amount: Number,
-    before: Any,  # noqa: ANN401
-    fits: Fits,
+    before: Number | Ref,
 ) -> Ref:
-    """The nodes of an action; the last of them is the new level."""
+    """Add the nodes of an action. The last one is the new level."""
     name = f"the level after action {number}"
     if kind == "double":
-        slips = arithmetic_slips(MULTIPLY, (level, 2))
-        return sheet.add(name, MULTIPLY, (level, 2), FRAMES, slips, fits)
+        return sheet.compute(name, MULTIPLY, (level, 2))
     taken: Any = amount
     if kind == "part":
-        operands = (level, amount)
-        slips = slips_of(
-            arithmetic_slips(MULTIPLY, operands), slip("swapped_roles", MULTIPLY, (before, amount))
-        )
-        part = f"the part in action {number}"
-        taken = sheet.add(part, MULTIPLY, operands, FRAMES, slips, fits)
+        slip = Slip("swapped_roles", MULTIPLY, (before, amount))
+        taken = sheet.compute(f"the part in action {number}", MULTIPLY, (level, amount), slip)
     operation, other = (ADD, SUBTRACT) if kind == "in" else (SUBTRACT, ADD)
     operands = (level, taken)
-    slips = slips_of(arithmetic_slips(operation, operands), slip("sign", other, operands))
+    slips = [Slip("sign", other, operands)]
     if kind == "in":
-        slips = slips_of(slips, slip("overgeneralisation", SUM_OF_PARTS, operands))
-    return sheet.add(name, operation, operands, FRAMES, slips, fits)
+        slips.append(Slip("overgeneralisation", SUM_OF_PARTS, operands))
+    return sheet.compute(name, operation, operands, *slips)

@@ -3,20 +3,10 @@
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import Fits, Operation, Problem, Ref
-from misstep.generator._numbers import (
-    ADD,
-    FRAMES,
-    MULTIPLY,
-    SUBTRACT,
-    arithmetic_slips,
-    positive,
-    slip,
-    slips_of,
-)
-from misstep.generator._sheet import Sheet
+from misstep.generator._graph import Operation, Problem, Ref, Slip
+from misstep.generator._numbers import ADD, MULTIPLY, SUBTRACT, NumberSheet, positive
 
-ERROR_TYPES = ("wrong_operation", "sign", "misread", "unit", "off_by_one", "swapped_roles")
+ERROR_TYPES = "wrong_operation sign misread unit off_by_one swapped_roles"
 HOURS = {1: (1, 2), 2: (1, 4), 3: (2, 8)}
 
 
@@ -29,13 +19,12 @@ def _in_small_units(factor: int) -> Operation:
 
 
 MINUTES, METRES = _in_small_units(60), _in_small_units(1000)
-TAKEN_FOR = {MINUTES: _in_small_units(100), METRES: _in_small_units(100)}
+WRONG_FACTOR = _in_small_units(100)
 
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
-    """Legs of two or three nodes each; the last node is where the walk ends."""
-    sheet = Sheet()
-    fits = positive(400_000)
+    """Make legs of two or three nodes each. The last node is the end of the walk."""
+    sheet = NumberSheet(positive(400_000))
     start = random.randrange(20, 90) * 100 * HOURS[difficulty][1]
     place: Any = start
     lengths: list[Ref] = []
@@ -44,46 +33,45 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         left = size - len(sheet)
         timed = left == 3 or (left > 4 and random.random() < 0.5)
         number = len(lengths) + 1
-        told, length = _leg(random, sheet, number, timed, difficulty, fits)
+        text, length = _leg(random, sheet, number, timed, difficulty)
         back = random.random() < 0.5 and sheet.value(place) > sheet.value(length)
         operation, other = (SUBTRACT, ADD) if back else (ADD, SUBTRACT)
-        operands = (place, length)
-        slips = slips_of(
-            arithmetic_slips(operation, operands, lengths[-2:]), slip("sign", other, operands)
+        place = sheet.compute(
+            f"the place after leg {number}",
+            operation,
+            (place, length),
+            Slip("sign", other, (place, length)),
+            others=lengths[-2:],
         )
-        place = sheet.add(f"the place after leg {number}", operation, operands, FRAMES, slips, fits)
         lengths.append(length)
-        sentences.append(f"Leg {number}: {told} {'west' if back else 'east'}.")
+        sentences.append(f"Leg {number}: {text} {'west' if back else 'east'}.")
     sentences.append("How many metres east of the tower does the walker end?")
-    return sheet.problem(" ".join(sentences))
+    return Problem(" ".join(sentences), sheet.nodes)
 
 
 def _leg(
-    random: Random, sheet: Sheet, number: int, timed: bool, difficulty: int, fits: Fits
+    random: Random, sheet: NumberSheet, number: int, timed: bool, difficulty: int
 ) -> tuple[str, Ref]:
-    """What is told of a leg, and the node with its length."""
+    """Return the text of a leg, and the node with its length."""
     hours = random.randrange(*HOURS[difficulty])
+    name = f"the length of leg {number}"
     if not timed:
         metres = random.randrange(5, 95) * 10
-        told = f"{hours} km {metres} m"
-        return told, _converted(sheet, f"the length of leg {number}", METRES, (hours, metres), fits)
+        return f"{hours} km {metres} m", _converted(sheet, name, METRES, (hours, metres))
     minutes, speed = random.randrange(5, 56), random.randrange(20, 90)
-    time = _converted(sheet, f"the minutes of leg {number}", MINUTES, (hours, minutes), fits)
-    operands = (time, speed)
-    slips = slips_of(
-        arithmetic_slips(MULTIPLY, operands), slip("swapped_roles", MULTIPLY, (minutes, speed))
-    )
-    name = f"the length of leg {number}"
-    told = f"{hours} h {minutes} min at {speed} m a minute"
-    return told, sheet.add(name, MULTIPLY, operands, FRAMES, slips, fits)
+    time = _converted(sheet, f"the minutes of leg {number}", MINUTES, (hours, minutes))
+    slip = Slip("swapped_roles", MULTIPLY, (minutes, speed))
+    text = f"{hours} h {minutes} min at {speed} m a minute"
+    return text, sheet.compute(name, MULTIPLY, (time, speed), slip)
 
 
 def _converted(
-    sheet: Sheet, name: str, operation: Operation, operands: tuple[int, int], fits: Fits
+    sheet: NumberSheet, name: str, operation: Operation, operands: tuple[int, int]
 ) -> Ref:
-    slips = slips_of(
-        arithmetic_slips(operation, operands),
-        slip("unit", TAKEN_FOR[operation], operands),
-        slip("swapped_roles", operation, operands[::-1]),
+    return sheet.compute(
+        name,
+        operation,
+        operands,
+        Slip("unit", WRONG_FACTOR, operands),
+        Slip("swapped_roles", operation, operands[::-1]),
     )
-    return sheet.add(name, operation, operands, FRAMES, slips, fits)

@@ -11,21 +11,11 @@ from misstep.generator._numbers import (
     MULTIPLY,
     SUBTRACT,
     TOTAL,
-    arithmetic_slips,
+    NumberSheet,
     positive,
-    slip,
-    slips_of,
 )
-from misstep.generator._sheet import Sheet
 
-ERROR_TYPES = (
-    "wrong_operation",
-    "dropped_case",
-    "misread",
-    "off_by_one",
-    "swapped_roles",
-    "condition",
-)
+ERROR_TYPES = "wrong_operation dropped_case misread off_by_one swapped_roles condition"
 SIZES = {1: (2, 9), 2: (3, 20), 3: (10, 80)}
 LISTS = (
     "{name}: {expr}, which gives {value}.",
@@ -34,20 +24,18 @@ LISTS = (
 )
 LONGEST = 6
 
-List = tuple[int, ...]
 
-
-def _or_less(a: int, b: int, left: int, right: int) -> Operation:
+def _if_greater(left: int, right: int) -> Operation:
     return ADD if left > right else SUBTRACT
 
 
 IF_GREATER = Operation(
-    lambda a, b, left, right: _or_less(a, b, left, right).run(a, b),
-    lambda a, b, left, right: _or_less(a, b, left, right).show(a, b),
+    lambda a, b, left, right: _if_greater(left, right).run(a, b),
+    lambda a, b, left, right: _if_greater(left, right).show(a, b),
 )
 IF_NOT = Operation(
-    lambda a, b, left, right: _or_less(a, b, right, left).run(a, b),
-    lambda a, b, left, right: _or_less(a, b, right, left).show(a, b),
+    lambda a, b, left, right: _if_greater(right, left).run(a, b),
+    lambda a, b, left, right: _if_greater(right, left).show(a, b),
 )
 APPEND = Operation(
     lambda items, item: (*items, item),
@@ -68,12 +56,13 @@ SUM_BUT_LAST = Operation(lambda items: sum(items[:-1]), lambda items: TOTAL.show
 
 
 class _Writer:
-    """A program that grows line by line, and the nodes of its trace."""
+    """A program that grows line by line, with the nodes of its trace."""
 
     def __init__(self, random: Random, difficulty: int) -> None:
         self.random = random
         self.low, self.high = SIZES[difficulty]
-        self.sheet = Sheet()
+        self.limit = positive(60 * self.high)
+        self.sheet = NumberSheet(self.limit, CODE_FRAMES)
         self.lines: list[str] = []
         self.numbers: dict[str, Any] = {}
         for name in "abc"[: 2 + (difficulty > 1)]:
@@ -81,7 +70,6 @@ class _Writer:
             self.lines.append(f"{name} = {self.numbers[name]}")
         self.items: Any = tuple(self._amount() for _ in range(3))
         self.lines.append(f"xs = {text_of(self.items)}")
-        self.fits = positive(60 * self.high)
         self.latest = "a"
 
     def _amount(self) -> int:
@@ -93,28 +81,26 @@ class _Writer:
         return value
 
     def _names(self) -> tuple[str, str, str]:
-        """Any variable, one that mostly has just been set, and another than that."""
+        """Return any variable, one that was most often just set, and a different one."""
         names = list(self.numbers)
         second = self.latest if self.random.random() < 0.7 else self.random.choice(names)
         third = self.random.choice([name for name in names if name != second])
         return self.random.choice(names), second, third
 
     def _assign(
-        self, name: str, code: str, operation: Operation, operands: tuple[Any, ...], slips: Slips
+        self, name: str, code: str, operation: Operation, operands: tuple[Any, ...], slip: Slip
     ) -> None:
-        self.lines.append(f"{name} = {code}")
+        label = self._line(name, f"{name} = {code}")
+        self.numbers[name] = self.sheet.compute(label, operation, operands, slip)
+
+    def _line(self, name: str, code: str) -> str:
+        """Add a line that sets a number. Return the name of its node."""
+        self.lines.append(code)
         self.latest = name
-        self.numbers[name] = self.sheet.add(
-            f"{name} after line {len(self.lines)}",
-            operation,
-            operands,
-            CODE_FRAMES,
-            slips,
-            self.fits,
-        )
+        return f"{name} after line {len(self.lines)}"
 
     def number(self) -> None:
-        """A line that computes a number from another."""
+        """Add a line that computes a number from another."""
         target, source, other = self._names()
         amount = self._amount()
         value = self._value(source)
@@ -125,45 +111,38 @@ class _Writer:
             sign = "-" if value > amount + 1 else "+"
         operation = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY}[sign]
         operands = (self.numbers[source], amount)
-        slips = slips_of(
-            arithmetic_slips(operation, operands),
-            slip("swapped_roles", operation, (self.numbers[other], amount)),
-        )
-        self._assign(target, f"{source} {sign} {amount}", operation, operands, slips)
+        slip = Slip("swapped_roles", operation, (self.numbers[other], amount))
+        self._assign(target, f"{source} {sign} {amount}", operation, operands, slip)
 
     def branch(self) -> None:
-        """A line that adds or subtracts, depending on which number is greater."""
+        """Add a line that adds or subtracts, depending on which number is greater."""
         target, left, right = self._names()
         amount = min(self._amount(), max(2, self._value(target) - 2))
         numbers = self.numbers
         operands = (numbers[target], amount, numbers[left], numbers[right])
-        slips = slips_of(
-            arithmetic_slips(IF_GREATER, operands), slip("condition", IF_NOT, operands)
-        )
         code = f"{target} + {amount} if {left} > {right} else {target} - {amount}"
-        self._assign(target, code, IF_GREATER, operands, slips)
+        slip = Slip("condition", IF_NOT, operands)
+        self._assign(target, code, IF_GREATER, operands, slip)
 
     def from_list(self) -> None:
-        """A line that takes a number out of the list."""
+        """Add a line that takes a number out of the list."""
         target = self.random.choice(list(self.numbers))
         length = len(self.sheet.value(self.items))
         if self.random.random() < 0.5:
-            operands = (self.items,)
-            slips = slips_of(
-                arithmetic_slips(SUM, operands), slip("dropped_case", SUM_BUT_LAST, operands)
-            )
-            self._assign(target, "sum(xs)", SUM, operands, slips)
+            slip = Slip("dropped_case", SUM_BUT_LAST, (self.items,))
+            self._assign(target, "sum(xs)", SUM, (self.items,), slip)
             return
         place = self.random.randrange(1, length)
         given = (self.items, place)
-        slips = slips_of(
-            slip("off_by_one", ITEM_FROM_ONE, given),
-            slip("misread", ITEM, (self.items, place - 1)),
-        )
-        self._assign(target, f"xs[{place}]", ITEM, given, slips)
+        slips = [
+            Slip("off_by_one", ITEM_FROM_ONE, given),
+            Slip("misread", ITEM, (self.items, place - 1)),
+        ]
+        label = self._line(target, f"{target} = xs[{place}]")
+        self.numbers[target] = self.sheet.add(label, ITEM, given, CODE_FRAMES, slips, self.limit)
 
     def change_list(self) -> None:
-        """A line that changes the list."""
+        """Add a line that changes the list."""
         length = len(self.sheet.value(self.items))
         name = self._names()[1]
         kinds = ["reverse"] + ["append"] * (length < LONGEST) + ["rest"] * (length > 3)
@@ -176,7 +155,9 @@ class _Writer:
         self.lines.append(code)
         slips = self._list_slips(kind, operands, name)
         label = f"xs after line {len(self.lines)}"
-        self.items = self.sheet.add(label, operation, operands, LISTS, slips, _short)
+        self.items = self.sheet.add(
+            label, operation, operands, LISTS, slips, lambda xs: 2 <= len(xs) <= LONGEST + 1
+        )
 
     def _list_slips(self, kind: str, operands: tuple[Any, ...], name: str) -> Slips:
         others = [value for key, value in self.numbers.items() if key != name]
@@ -194,12 +175,8 @@ class _Writer:
         return slips
 
 
-def _short(items: List) -> bool:
-    return 2 <= len(items) <= LONGEST + 1
-
-
 def build(random: Random, size: int, difficulty: int) -> Problem:
-    """A node for every line after the first ones, which set the variables."""
+    """Make a node for every line after the first ones, which set the variables."""
     writer = _Writer(random, difficulty)
     makers = (writer.number, writer.number, writer.branch, writer.from_list, writer.change_list)
     for _ in range(size - 1):
@@ -207,4 +184,5 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     random.choice((writer.number, writer.from_list))()
     asked = writer.lines[-1].split(" ")[0]
     listing = "\n".join(f"{number}: {line}" for number, line in enumerate(writer.lines, start=1))
-    return writer.sheet.problem(f"Here is a program:\n{listing}\nWhat is {asked} at the end?")
+    text = f"Here is a program:\n{listing}\nWhat is {asked} at the end?"
+    return Problem(text, writer.sheet.nodes)

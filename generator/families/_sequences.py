@@ -3,83 +3,61 @@
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import Operation, Problem, Ref
-from misstep.generator._numbers import (
-    ADD,
-    FRAMES,
-    SUBTRACT,
-    arithmetic_slips,
-    positive,
-    slip,
-    slips_of,
-)
-from misstep.generator._sheet import Sheet
+from misstep.generator._graph import Operation, Problem, Ref, Slip
+from misstep.generator._numbers import ADD, SUBTRACT, NumberSheet, positive
 
-ERROR_TYPES = (
-    "wrong_operation",
-    "sign",
-    "misread",
-    "off_by_one",
-    "swapped_roles",
-    "overgeneralisation",
-    "condition",
-)
+ERROR_TYPES = "wrong_operation sign misread off_by_one swapped_roles overgeneralisation condition"
 SIZES = {1: (2, 8), 2: (4, 20), 3: (11, 60)}
 
 
-def _unless_divisible(by: int, usual: Operation, then: Operation) -> Operation:
-    """One operation, but another where the first operand is divisible by a number."""
+def _unless_divisible(by: int, usual: Operation, exception: Operation) -> Operation:
+    """Return an operation with an exception if the first operand is divisible by a number."""
 
     def chosen(a: int) -> Operation:
-        return usual if a % by else then
+        return usual if a % by else exception
 
     return Operation(lambda a, b: chosen(a).run(a, b), lambda a, b: chosen(a).show(a, b))
 
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
-    """Differences and terms in turn; the last node is a term."""
+    """Make differences and terms in turn. The last node is a term, or a sum of two."""
     low, high = SIZES[difficulty]
     first, difference = random.randrange(2 * high, 4 * high), random.randrange(low, high)
     growth, by = random.randrange(2, 3 + low), random.choice((3, 4, 5))
-    fits = positive(400 * high)
     rule = _unless_divisible(by, ADD, SUBTRACT)
     flipped = _unless_divisible(by, SUBTRACT, ADD)
-    sheet = Sheet()
+    sheet = NumberSheet(positive(400 * high))
     term: Any = first
     step: Any = difference
     steps, terms = [step], [term]
     while len(sheet) < size - (size % 2 == 0):
         if len(terms) == len(steps):
             operands = (term, step)
-            slips = slips_of(
-                arithmetic_slips(rule, operands),
-                slip("condition", ADD, operands),
-                slip("overgeneralisation", rule, (term, steps[0])),
-                slip("sign", flipped, operands),
-                slip("off_by_one", rule, (term, steps[-2:][0])),
-                slip("swapped_roles", rule, (terms[-2:][0], step)),
+            term = sheet.compute(
+                f"term {len(terms) + 1}",
+                rule,
+                operands,
+                Slip("condition", ADD, operands),
+                Slip("overgeneralisation", rule, (term, steps[0])),
+                Slip("sign", flipped, operands),
+                Slip("off_by_one", rule, (term, steps[-2:][0])),
+                Slip("swapped_roles", rule, (terms[-2:][0], step)),
             )
-            term = sheet.add(f"term {len(terms) + 1}", rule, operands, FRAMES, slips, fits)
             terms.append(term)
         else:
-            operands = (step, growth)
-            slips = arithmetic_slips(ADD, operands, [t for t in terms if isinstance(t, Ref)][-1:])
+            others = [t for t in terms if isinstance(t, Ref)][-1:]
             name = f"difference {len(steps) + 1}"
-            step = sheet.add(name, ADD, operands, FRAMES, slips, fits)
+            step = sheet.compute(name, ADD, (step, growth), others=others)
             steps.append(step)
     asked = f"What is term {len(terms)}?"
     if size % 2 == 0:
         asked = f"What is the sum of term {len(terms) - 1} and term {len(terms)}?"
-        operands = (terms[-2], terms[-1])
-        slips = arithmetic_slips(ADD, operands, [t for t in terms if isinstance(t, Ref)][-3:])
-        sheet.add("the sum", ADD, operands, FRAMES, slips, fits)
-    return sheet.problem(_told(first, difference, growth, by) + asked)
-
-
-def _told(first: int, difference: int, growth: int, by: int) -> str:
-    return (
+        others = [t for t in terms if isinstance(t, Ref)][-3:]
+        sheet.compute("the sum", ADD, terms[-2:], others=others)
+    return Problem(
         f"A sequence has term 1 equal to {first}. Difference 1 is {difference}, and each further "
         f"difference is {growth} more than the one before. To get from a term to the next, add the "
         "difference: difference 1 takes term 1 to term 2, difference 2 takes term 2 to term 3, and "
-        f"so on. But where the term is divisible by {by}, subtract the difference instead. "
+        f"so on. But where the term is divisible by {by}, subtract the difference instead. {asked}",
+        sheet.nodes,
     )

@@ -1,14 +1,17 @@
 """People who trade and pass on what they hold."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import Operation, Problem, Slip, Slips
-from misstep.generator._names import PEOPLE, THINGS
-from misstep.generator._sheet import Sheet
+from misstep.generator._graph import Operation, Problem, Sheet, Slip, words
 
-ERROR_TYPES = ("dropped_case", "misread", "condition", "swapped_roles")
+ERROR_TYPES = "dropped_case misread condition swapped_roles"
+THINGS = words("ball key cup hat coin pen map bell ring book lamp shell drum kite flag rope")
+PEOPLE = words(
+    "Ada Ben Cora Dan Eva Finn Gina Hugo Iris Jack Kira Liam Mona Nils Olga Paul Rosa Sven Tara "
+    "Uma Vito Wanda Yuri Zoe Amos Bela Carl Dora Emil Fay Gus Hana Ivan Jill"
+)
 COUNTS = {1: 3, 2: 4, 3: 6}
 FRAMES = (
     "{Name}: {expr}. Now {value}.",
@@ -37,19 +40,14 @@ def _trade(people: Sequence[str], a: int, b: int) -> Operation:
     )
 
 
-def _pass_on(people: Sequence[str], ring: tuple[int, int, int], back: bool = False) -> Operation:
-    a, b, c = ring
-
+def _pass_on(people: Sequence[str], a: int, b: int, c: int) -> Operation:
     def run(state: Holding) -> Holding:
         now = list(state)
-        now[a], now[b], now[c] = (
-            (state[b], state[c], state[a]) if back else (state[c], state[a], state[b])
-        )
+        now[b], now[c], now[a] = state[a], state[b], state[c]
         return tuple(now)
 
     x, y, z = people[a], people[b], people[c]
-    told = f"{x} passes to {y}, {y} to {z}, {z} to {x}"
-    return Operation(run, lambda state: told)
+    return Operation(run, lambda state: f"{x} passes to {y}, {y} to {z}, {z} to {x}")
 
 
 def _if_holds(who: int, thing: str, yes: Operation, no: Operation) -> Operation:
@@ -62,7 +60,7 @@ def _if_holds(who: int, thing: str, yes: Operation, no: Operation) -> Operation:
 
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
-    """A node for every move, then who has what is asked for."""
+    """Make a node for every move, and one for the answer."""
     count = COUNTS[difficulty]
     people, things = random.sample(PEOPLE, count), random.sample(THINGS, count)
     state: Any = tuple(things)
@@ -74,52 +72,44 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         return ", ".join(f"{who} has the {it}" for who, it in zip(people, value, strict=True))
 
     for number in range(1, size):
-        told, operation, ways = _move(random, people, things, sheet.value(state))
-        sentences.append(f"Move {number}: {told}.")
-        slips = _given(ways, state)
+        text, operation, wrong = _move(random, people, things, sheet.value(state))
+        sentences.append(f"Move {number}: {text}.")
+        slips = [Slip(error_type, other, (state,)) for error_type, other in wrong]
         state = sheet.add(f"move {number}", operation, (state,), FRAMES, slips, text=held)
     asked = random.randrange(count)
-    slips = _given([("swapped_roles", _look(people, (asked + 1) % count, asked))], state)
-    sheet.add("the answer", _look(people, asked, asked), (state,), FOUND, slips)
+    slip = Slip("swapped_roles", _look(people, (asked + 1) % count, asked), (state,))
+    sheet.add("the answer", _look(people, asked, asked), (state,), FOUND, [slip])
     sentences.append(f"What does {people[asked]} have at the end?")
-    return sheet.problem(" ".join(sentences))
+    return Problem(" ".join(sentences), sheet.nodes)
 
 
 def _look(people: Sequence[str], place: int, asked: int) -> Operation:
     return Operation(lambda state: state[place], lambda state: people[asked])
 
 
-def _given(slips: Sequence[tuple[str, Operation]], state: object) -> Slips:
-    def made(random: Random) -> Iterator[Slip]:
-        for error_type, operation in slips:
-            yield Slip(error_type, operation, (state,))
-
-    return made
-
-
 def _move(
     random: Random, people: Sequence[str], things: Sequence[str], state: Holding
 ) -> tuple[str, Operation, list[tuple[str, Operation]]]:
-    """What is told of a move, what it does, and its slips."""
+    """Return the text of a move, its operation, and wrong operations by error type."""
     a, b, c = random.sample(range(len(people)), 3)
     kind = random.choice(("trade", "pass", "if"))
     if kind == "pass":
-        operation = _pass_on(people, (a, b, c))
-        told = operation.show(state)
-        back = Operation(_pass_on(people, (a, b, c), back=True).run, operation.show)
+        operation = _pass_on(people, a, b, c)
+        back = Operation(_pass_on(people, c, b, a).run, operation.show)
         slips = [("swapped_roles", back)]
     elif kind == "trade":
         operation = _trade(people, a, b)
-        told = operation.show(state)
         slips = [("misread", _trade(people, a, c)), ("misread", _trade(people, b, c))]
     else:
         yes, no = _trade(people, a, b), _trade(people, b, c)
         thing = state[a] if random.random() < 0.5 else random.choice(things)
         operation = _if_holds(a, thing, yes, no)
-        told = (
+        text = (
             f"if {people[a]} has the {thing}, {people[a]} and {people[b]} trade; "
             f"otherwise {people[b]} and {people[c]} trade"
         )
         slips = [("condition", _if_holds(a, thing, no, yes)), ("misread", _trade(people, a, c))]
+    if kind != "if":
+        text = operation.show(state)
     nothing = Operation(lambda state: state, operation.show)
-    return told, operation, [*slips, ("dropped_case", nothing)]
+    return text, operation, [*slips, ("dropped_case", nothing)]

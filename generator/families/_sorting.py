@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import Operation, Problem, Slip, Slips
+from misstep.generator._graph import Operation, Problem, Sheet, Slip, Slips
 from misstep.generator._numbers import misread
-from misstep.generator._sheet import Sheet
 
-ERROR_TYPES = ("dropped_case", "misread", "off_by_one", "condition", "swapped_roles")
+ERROR_TYPES = "dropped_case misread off_by_one condition swapped_roles"
 NUMBERS = {1: (10, 60), 2: (10, 100), 3: (100, 1000)}
 REPEATED = 0.2
-"""The share of numbers that are in the list already."""
+"""The share of numbers that are already in the list."""
 FRAMES = (
     "{Name}: {expr}, which gives {value}.",
     "In {name}, {expr}, so the list is {value}.",
@@ -37,7 +36,7 @@ def _oddly(numbers: Numbers, number: int) -> str:
 
 
 def _insert(shift: int = 0, repeats: bool = False) -> Operation:
-    """Put a number before the first larger one, or some places off that."""
+    """Return the insertion of a number before the first larger one, or some places beside it."""
 
     def run(numbers: Numbers, number: int) -> Numbers:
         if number in numbers and not repeats:
@@ -62,7 +61,7 @@ def _pick(shift: int = 0) -> Operation:
 
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
-    """A node for every number after the first, then the one that is asked for."""
+    """Make a node for every number after the first, and one for the answer."""
     low, high = NUMBERS[difficulty]
     numbers = random.sample(range(low, high), size)
     for place in range(2, size):
@@ -73,16 +72,20 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     for turn, number in enumerate(numbers[1:], start=1):
         later = numbers[turn + 1] if turn + 1 < size else numbers[turn - 1]
         operands = (state, number)
-        slips = _slips(operands, later)
-        state = sheet.add(f"turn {turn}", INSERT, operands, FRAMES, slips)
+        state = sheet.add(f"turn {turn}", INSERT, operands, FRAMES, _slips(operands, later))
     asked = random.randrange(2, max(3, len(sheet.values[-1])))
     operands = (state, asked)
-    sheet.add("the answer", _pick(), operands, PICKED, _pick_slips(operands))
-    return sheet.problem(
+    pick_slips = [
+        *(Slip("off_by_one", _pick(shift), operands) for shift in (-1, 1)),
+        Slip("misread", _pick(), (state, asked + 1)),
+    ]
+    sheet.add("the answer", _pick(), operands, PICKED, pick_slips)
+    return Problem(
         f"Start with the list [{numbers[0]}] and put in the numbers "
         f"{', '.join(map(str, numbers[1:]))} one at a time, in turn 1 the first of them, in turn 2 "
         "the second, and so on, so that the list is always in rising order; a number that is in "
-        f"the list already is not put in again. Which is number {asked} of the list at the end?"
+        f"the list already is not put in again. Which is number {asked} of the list at the end?",
+        sheet.nodes,
     )
 
 
@@ -98,11 +101,3 @@ def _slips(operands: tuple[Any, int], later: int) -> Slips:
         yield Slip("swapped_roles", INSERT, (state, later))
 
     return slips
-
-
-def _pick_slips(operands: tuple[Any, int]) -> Slips:
-    state, asked = operands
-    return lambda random: [
-        *(Slip("off_by_one", _pick(shift), operands) for shift in (-1, 1)),
-        Slip("misread", _pick(), (state, asked + 1)),
-    ]

@@ -5,31 +5,23 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import Operation, Problem, Ref, Slips
-from misstep.generator._names import SUBSTANCES
+from misstep.generator._graph import Operation, Problem, Ref, Slip, words
 from misstep.generator._numbers import (
     ADD,
     DIVIDE,
-    FRAMES,
     MULTIPLY,
     SUBTRACT,
-    arithmetic_slips,
+    NumberSheet,
     exact,
     positive,
-    slip,
-    slips_of,
 )
-from misstep.generator._sheet import Sheet
 
-ERROR_TYPES = (
-    "wrong_operation",
-    "misread",
-    "unit",
-    "off_by_one",
-    "swapped_roles",
-    "sign",
-    "condition",
+ERROR_TYPES = "wrong_operation misread unit off_by_one swapped_roles sign condition"
+SUBSTANCES = words(
+    "arnium borite cadrol dexine elvate ferrol galium hexene ionide joline kelvar lumate morine "
+    "nitrol oxene parite quorin rostal selane tarine urvite valene wexite xylate yttrol zarine"
 )
+"""Invented names: the problem gives everything that is known about them."""
 AMOUNTS = {1: (2, 9), 2: (4, 25), 3: (12, 90)}
 LEAST = Operation(min, lambda a, b: f"min({a}, {b})")
 UNLIMITED = Operation(max, lambda a, b: f"min({a}, {b})")
@@ -39,43 +31,41 @@ RATIO = Operation(lambda a, p, q: exact(Fraction(a * q, p)), lambda a, p, q: f"{
 
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
-    """One substance becomes the next; the last node is a mass."""
+    """Make a chain of substances. The last node is a mass."""
     low, high = AMOUNTS[difficulty]
     names = random.sample(SUBSTANCES, size + 1)
-    fits = positive(600 * high)
-    sheet = Sheet()
+    sheet = NumberSheet(positive(600 * high))
     molar, amount = random.randrange(11, 90), random.randrange(2 * low, 2 * high)
-    mass = molar * amount
-    sentences = [f"{mass} g of {names[0]} are used, at {molar} g a mole."]
-    operands: tuple[Any, ...] = (mass, molar)
-    slips: Slips = arithmetic_slips(DIVIDE, operands)
-    ref = sheet.add(f"the moles of {names[0]}", DIVIDE, operands, FRAMES, slips, fits)
+    sentences = [f"{molar * amount} g of {names[0]} are used, at {molar} g a mole."]
+    ref = sheet.compute(f"the moles of {names[0]}", DIVIDE, (molar * amount, molar))
     done: list[Ref] = []
     for before, name in pairwise(names):
         if len(sheet) == size - 1:
             break
         earlier, done = done[-2:], [*done, ref]
-        told, operation, operands, extra = _reaction(
+        sentence, operation, operands, slips = _reaction(
             random, sheet.value(ref), ref, (before, name), (low, high)
         )
-        slips = slips_of(arithmetic_slips(operation, operands, earlier), *extra)
-        ref = sheet.add(f"the moles of {name}", operation, operands, FRAMES, slips, fits)
-        sentences.append(told)
+        sentences.append(sentence)
+        moles = f"the moles of {name}"
+        ref = sheet.compute(moles, operation, operands, *slips, others=earlier)
     last, weight = names[len(sheet) - 1], random.randrange(11, 90)
     sentences.append(f"One mole of {last} weighs {weight} g. What mass of {last}, in g, results?")
-    operands = (ref, weight)
-    slips = slips_of(
-        arithmetic_slips(MULTIPLY, operands, done[-2:]),
-        slip("unit", MULTIPLY, (ref, molar)),
+    sheet.compute(
+        f"the mass of {last}",
+        MULTIPLY,
+        (ref, weight),
+        Slip("unit", MULTIPLY, (ref, molar)),
+        others=done[-2:],
+        fits=positive(60_000 * high),
     )
-    sheet.add(f"the mass of {last}", MULTIPLY, operands, FRAMES, slips, positive(60_000 * high))
-    return sheet.problem(" ".join(sentences))
+    return Problem(" ".join(sentences), sheet.nodes)
 
 
 def _reaction(
     random: Random, current: int, ref: Ref, names: tuple[str, str], sizes: tuple[int, int]
-) -> tuple[str, Operation, tuple[Any, ...], list[Slips]]:
-    """What is told of a reaction, what it asks to be computed, and its own slips."""
+) -> tuple[str, Operation, tuple[Any, ...], list[Slip]]:
+    """Return the text of a reaction, its computation, and its own slips."""
     before, name = names
     amount = random.randrange(*sizes)
     kind = random.choice(("yield", "loss", "added", "limited", "mass", "ratio"))
@@ -83,30 +73,27 @@ def _reaction(
         times = random.randrange(2, 5)
         return f"Each mole of {before} gives {times} moles of {name}.", MULTIPLY, (ref, times), []
     if kind == "loss" and current > amount + 2:
-        told = f"{amount} moles of {before} are lost, each other mole gives one mole of {name}."
-        operands: tuple[Any, ...] = (ref, amount)
-        return told, SUBTRACT, operands, [slip("sign", ADD, operands)]
+        text = f"{amount} moles of {before} are lost, each other mole gives one mole of {name}."
+        return text, SUBTRACT, (ref, amount), [Slip("sign", ADD, (ref, amount))]
     if kind == "limited":
         limit = max(2, current + random.choice((-1, 1)) * random.randrange(1, 2 + sizes[0]))
-        told = (
+        text = (
             f"Each mole of {before} needs one mole of water, of which there are {limit} moles, to "
             f"give one mole of {name}."
         )
-        operands = (ref, limit)
-        return told, LEAST, operands, [slip("condition", UNLIMITED, operands)]
+        return text, LEAST, (ref, limit), [Slip("condition", UNLIMITED, (ref, limit))]
     if kind == "mass":
         molar = random.randrange(2, 6)
-        told = (
+        text = (
             f"Each mole of {before} gives one mole of {name}, and {amount * molar} g of {name}, "
             f"at {molar} g a mole, are added."
         )
         operands = (ref, amount * molar, molar)
-        return told, WITH_MASS, operands, [slip("unit", WITH_GRAMS, operands)]
+        return text, WITH_MASS, operands, [Slip("unit", WITH_GRAMS, operands)]
     if kind == "ratio":
         p, q = random.sample((2, 3, 4, 5), 2)
         if current % p == 0 and (q < p or current < 3 * sizes[1]):
-            told = f"Every {p} moles of {before} give {q} moles of {name}."
-            return told, RATIO, (ref, p, q), [slip("swapped_roles", RATIO, (ref, q, p))]
-    told = f"Each mole of {before} gives one mole of {name}, and {amount} moles of it are added."
-    operands = (ref, amount)
-    return told, ADD, operands, [slip("sign", SUBTRACT, operands)]
+            text = f"Every {p} moles of {before} give {q} moles of {name}."
+            return text, RATIO, (ref, p, q), [Slip("swapped_roles", RATIO, (ref, q, p))]
+    text = f"Each mole of {before} gives one mole of {name}, and {amount} moles of it are added."
+    return text, ADD, (ref, amount), [Slip("sign", SUBTRACT, (ref, amount))]

@@ -1,48 +1,56 @@
-"""Quantities told in a story, each in terms of an earlier one, and their total."""
+"""Quantities in a story, each defined by an earlier one, and their total."""
 
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import Operation, Problem, Ref
-from misstep.generator._names import GOODS
+from misstep.generator._graph import Operation, Problem, Ref, Slip, words
 from misstep.generator._numbers import (
     ADD,
-    FRAMES,
     MULTIPLY,
     SUBTRACT,
     TOTAL,
-    arithmetic_slips,
-    dropped_term,
-    either,
+    Number,
+    NumberSheet,
+    dropped_terms,
     positive,
-    slip,
-    slips_of,
 )
-from misstep.generator._sheet import Sheet
 
-ERROR_TYPES = (
-    "wrong_operation",
-    "dropped_case",
-    "misread",
-    "off_by_one",
-    "swapped_roles",
-    "condition",
+ERROR_TYPES = "wrong_operation dropped_case misread off_by_one swapped_roles condition"
+LATE = "dropped_case"
+
+GOODS = words(
+    "hens ducks geese goats sheep pigs cows ponies rabbits turkeys cats dogs lambs calves bulls "
+    "pens books maps lamps chairs boxes kites drums bells clocks cups plates spoons jars ropes "
+    "hats coats shoes socks scarves"
 )
-LATE = ("dropped_case",)
-
+"""No name is part of another."""
 PLACES = ("farm", "museum", "toy shop", "market stall", "school store", "harbour", "library")
 AMOUNTS = {1: (2, 10), 2: (6, 40), 3: (25, 160)}
 LIMITS = {1: 400, 2: 2000, 3: 9000}
-MORE_IF = either(ADD, SUBTRACT)
-FEWER_IF = either(SUBTRACT, ADD)
+
+
+def _either(yes: Operation, no: Operation) -> Operation:
+    """Return one operation if the first operand is greater than the third, else the other."""
+
+    def chosen(a: Number, limit: Number) -> Operation:
+        return yes if a > limit else no
+
+    return Operation(
+        lambda a, b, limit: chosen(a, limit).run(a, b),
+        lambda a, b, limit: chosen(a, limit).show(a, b),
+    )
+
+
+MORE_IF = _either(ADD, SUBTRACT)
+FEWER_IF = _either(SUBTRACT, ADD)
+REVERSED = {MORE_IF: FEWER_IF, FEWER_IF: MORE_IF}
 
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
-    """A story of as many quantities as nodes; the last node is the total."""
-    sheet = Sheet()
+    """Make a story of as many quantities as nodes. The last node is the total."""
     things = random.sample(GOODS, size)
     low, high = AMOUNTS[difficulty]
-    fits = positive(LIMITS[difficulty] * size)
+    sheet = NumberSheet(positive(LIMITS[difficulty] * size))
     first = random.randrange(3 * low, 3 * high)
     known: list[Any] = [first]
     sentences = [f"A {random.choice(PLACES)} has {first} {things[0]}."]
@@ -56,23 +64,21 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         if kind != "times" and current <= amount + 1:
             kind = "more"
         limit = max(2, current + random.choice((-1, 1)) * random.randrange(1, low + 3))
-        told, operation, operands = _told(kind, name, things[base], known[base], amount, limit)
+        sentence, operation, operands = _relation(
+            kind, name, things[base], known[base], amount, limit
+        )
+        sentences.append(sentence)
         others = [ref for ref in known if isinstance(ref, Ref) and ref != known[base]][-3:]
-        slips = arithmetic_slips(operation, operands, others)
-        if operation is MORE_IF or operation is FEWER_IF:
-            other = FEWER_IF if operation is MORE_IF else MORE_IF
-            slips = slips_of(slips, slip("condition", other, operands))
-        known.append(sheet.add(f"the {name}", operation, operands, FRAMES, slips, fits))
-        sentences.append(told)
-    slips = slips_of(arithmetic_slips(TOTAL, known), dropped_term(TOTAL, known))
-    sheet.add("the total", TOTAL, known, FRAMES, slips, fits)
-    return sheet.problem(" ".join([*sentences, "How many things are there in all?"]))
+        more = [Slip("condition", REVERSED[operation], operands)] if operation in REVERSED else []
+        known.append(sheet.compute(f"the {name}", operation, operands, *more, others=others))
+    sheet.compute("the total", TOTAL, known, *dropped_terms(known))
+    return Problem(" ".join([*sentences, "How many things are there in all?"]), sheet.nodes)
 
 
-def _told(
+def _relation(
     kind: str, name: str, base: str, known: object, amount: int, limit: int
 ) -> tuple[str, Operation, tuple[Any, ...]]:
-    """The sentence for a relation, and what it asks to be computed."""
+    """Return the sentence of a relation, and its computation."""
     if kind == "times":
         times = amount % 3 + 2
         return f"It has {times} times as many {name} as {base}.", MULTIPLY, (known, times)
@@ -80,8 +86,8 @@ def _told(
         operation = ADD if kind == "more" else SUBTRACT
         return f"It has {amount} {kind} {name} than {base}.", operation, (known, amount)
     first, second = ("more", "fewer") if kind == "more_if" else ("fewer", "more")
-    told = (
+    sentence = (
         f"If it has more than {limit} {base}, it has {amount} {first} {name} than {base}; "
         f"otherwise {amount} {second}."
     )
-    return told, MORE_IF if kind == "more_if" else FEWER_IF, (known, amount, limit)
+    return sentence, MORE_IF if kind == "more_if" else FEWER_IF, (known, amount, limit)

@@ -19,8 +19,7 @@ def commands(group=cli, path=()):
             yield (*path, name), command
 
 
-PENDING = {("run",), ("sweep", "plan"), ("sweep", "run"), ("sweep", "status")}
-COMMANDS = {path: command for path, command in commands() if path not in PENDING}
+COMMANDS = dict(commands())
 OPTIONS = [
     (path, option)
     for path, command in COMMANDS.items()
@@ -111,7 +110,14 @@ def test_a_limit_is_a_number_or_a_range():
     arguments = ["estimate", "processbench.sample", "--model", "m", "--json", "--limit"]
     assert json.loads(run(*arguments, "3"))["samples"] == 3
     assert json.loads(run(*arguments, "199-210"))["samples"] == 2
-    for value in ("0", "0-3", "5-2", "x"):
-        result = CliRunner().invoke(cli, [*arguments, value])
-        assert result.exit_code == 2
-        assert "Error: Invalid value for '--limit'" in result.stderr
+    for value, says in (
+        ("0", "contains no sample"),
+        ("0-50", "counted from 1"),
+        ("9-5", "contains no sample"),
+        ("ten", "a number, or a range"),
+    ):
+        for command in (arguments, ["run", "misstep/processbench.sample", "--limit"]):
+            result = CliRunner().invoke(cli, [*command, value])
+            assert result.exit_code == 2
+            assert "Error: Invalid value for '--limit'" in result.stderr
+            assert says in result.stderr

@@ -14,7 +14,7 @@ from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant
 from misstep.boxes import boxes, last_boxed
 from misstep.scorers import compare_texts
 from misstep.forge import split_steps
-from misstep.forge._messages import InjectionReply, UnreadableReplyError, read_reply
+from misstep.forge._messages import InjectionReply, read_reply
 from misstep.loaders._files import parse_rows
 from misstep.registry import DataError, find_judge, parse_yaml
 from misstep.scorers import read_sections, read_structured, read_verdict
@@ -39,10 +39,7 @@ def read(text):
 
 
 def read_injection(text):
-    try:
-        read_reply(text, InjectionReply)
-    except UnreadableReplyError:
-        pass
+    read_reply(text, InjectionReply)
 
 
 def read_file(text):

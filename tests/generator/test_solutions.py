@@ -114,17 +114,17 @@ def test_a_row_says_all_that_is_known():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"steps": "3"}, r"steps='3': a number from 4 to 24"),
+        ({"steps": "3"}, r"steps='3': must be a number from 4 to 24"),
         ({"steps": "12-6"}, "steps='12-6'"),
         ({"steps": "many"}, "such as 6-12"),
         ({"position": "lat"}, "Unknown position 'lat'. Did you mean 'late'"),
         ({"error_types": "sgn"}, "Unknown error type 'sgn'. Did you mean 'sign'"),
         ({"families": "sortin"}, "Unknown family 'sortin'. Did you mean 'sorting'"),
-        ({"families": "sorting", "error_types": "unit"}, "do not happen in the family 'sorting'"),
+        ({"families": "sorting", "error_types": "unit"}, "the family 'sorting' has no such errors"),
         ({"difficulty": 4}, "difficulty=4: allowed are 1, 2 and 3"),
-        ({"correct_share": 1.5}, "correct_share=1.5: a share from 0"),
-        ({"n": 0}, "n=0: a whole number from 1 on"),
-        ({"seed": -1}, "seed=-1: a whole number from 0 on"),
+        ({"correct_share": 1.5}, "correct_share=1.5: must be a share from 0"),
+        ({"n": 0}, "n=0: must be a whole number from 1"),
+        ({"seed": -1}, "seed=-1: must be a whole number from 0"),
     ],
 )
 def test_a_bad_argument_is_named_with_what_is_allowed(arguments, says):

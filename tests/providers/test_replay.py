@@ -134,7 +134,7 @@ def test_a_missing_record_is_named_with_its_file(record, replay, call, message):
 
 def test_a_missing_step_names_the_recorded_ones(record, replay):
     log = replay(record({"id": 1, "step": 2, "text": "a"}), [1])
-    assert "nothing is recorded for id '1' (recorded steps: 2)" in log.error.message
+    assert "nothing is recorded for id '1' (recorded: step 2)" in log.error.message
 
 
 def test_too_few_texts_name_both_numbers(record, replay):
@@ -148,7 +148,10 @@ def test_too_few_texts_name_both_numbers(record, replay):
         (['{"id": 1, "text": "a"'], "line 1 is not valid JSON"),
         (['{"id": 1, "text": "a"}', "", "[1]"], "line 3: [1] is not a JSON object."),
         (['{"id": 1, "txt": "a"}'], "line 1: unknown key 'txt'. Did you mean 'text'?"),
-        (['{"id": 1, "text": "a", "usage": {"input": 1}}'], "Did you mean 'input_tokens'?"),
+        (
+            ['{"id": 1, "text": "a", "usage": {"input": 1}}'],
+            "usage.input: Input should be 'input_tokens'",
+        ),
         (['{"text": "a"}'], "line 1: id: Field required."),
         (['{"id": 1}'], "give one of 'text', 'texts' and 'scores'."),
         (['{"id": 1, "text": "a", "texts": ["b"]}'], "give one of 'text', 'texts' and 'scores'."),
@@ -161,13 +164,13 @@ def test_too_few_texts_name_both_numbers(record, replay):
         (['{"id": 1, "scores": [0.5, NaN]}'], "scores.1: Input should be a finite number."),
         (
             ['{"id": 1, "text": "a"}', '{"id": "1", "text": "b"}'],
-            "line 2: id '1': already recorded on line 1",
+            "line 2: id '1', the whole sample: already recorded on",
         ),
         (
             ['{"id": 1, "text": "a", "step": 0}', '{"id": 1, "text": "b", "step": 0}'],
             "line 2: id '1', step 0: already recorded on line 1",
         ),
-        (['{"id": 1, "scores": [1]}'] * 2, "line 2: scores of id '1': already recorded on line 1"),
+        (['{"id": 1, "scores": [1]}'] * 2, "line 2: id '1', scores: already recorded on line 1"),
         ([""], "holds no records"),
     ],
 )

@@ -12,12 +12,8 @@ from inspect_ai.model import (
 )
 
 from misstep.registry import find_judge
-from misstep.rewards import (
-    MissingProbability,
-    judge_messages,
-    read_step_verdict,
-    right_probability,
-)
+from misstep.rewards import judge_messages, read_step_verdict
+from misstep.rewards._judge import MissingProbability, right_probability
 from misstep.verdicts import Unread
 
 RIGHT, WRONG = ["right", "+"], ["wrong", "-"]

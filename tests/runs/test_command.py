@@ -40,24 +40,15 @@ def test_task_arguments_keep_their_type():
 
 @pytest.mark.parametrize(
     ("limit", "samples"),
-    [(None, (0, 200)), ("10", (0, 10)), ("5-9", (4, 9)), ("60-999", (59, 200))],
+    [(None, (0, 200)), ((0, 10), (0, 10)), ((4, 9), (4, 9)), ((59, 999), (59, 200))],
 )
 def test_the_limit_is_of_the_samples_that_there_are(limit, samples):
     command = EvalCommand.parse("misstep/processbench.sample", [], limit, [])
     assert command.sample_range(len(command.load_dataset())) == samples
 
 
-@pytest.mark.parametrize(
-    ("limit", "message"),
-    [("0-50", "counted from 1"), ("9-5", "holds no sample"), ("ten", "a number, or a range")],
-)
-def test_a_limit_that_holds_nothing_is_refused(limit, message):
-    with pytest.raises(MisstepError, match=message):
-        EvalCommand.parse("misstep/processbench.sample", [], limit, [])
-
-
 def test_a_limit_beyond_the_samples_is_refused():
-    command = EvalCommand.parse("misstep/processbench.sample", [], "300-400", [])
+    command = EvalCommand.parse("misstep/processbench.sample", [], (299, 400), [])
     with pytest.raises(MisstepError, match="leaves none of 200 samples"):
         command.sample_range(200)
 

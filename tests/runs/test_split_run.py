@@ -32,7 +32,7 @@ def slow_server():
         yield server
 
 
-def planned(tmp_path, url, *options, count=2, limit="40", connections=None):
+def planned(tmp_path, url, *options, count=2, limit=(0, 40), connections=None):
     model = ["--model", "openai-api/local/critic", "--model-base-url", url]
     command = EvalCommand.parse(EVAL, [], limit, [*model, *options], max_connections=connections)
     return SplitRun.create(command, count, str(tmp_path))
@@ -65,9 +65,9 @@ def shuffles(run):
     ("limit", "options", "shuffled"),
     [
         (None, [], True),
-        ("200", [], True),
+        ((0, 200), [], True),
         # The first 40 of all samples: a shuffle would select others.
-        ("40", [], False),
+        ((0, 40), [], False),
     ],
 )
 def test_all_samples_are_drawn_at_random_and_a_range_of_them_in_order(
@@ -87,9 +87,9 @@ def test_a_shuffle_that_the_user_asks_for_is_kept(tmp_path):
 
 
 def test_another_command_for_what_is_left_is_kept_in_the_plan(tmp_path):
-    command = EvalCommand.parse(EVAL, [], "4", [], 1)
+    command = EvalCommand.parse(EVAL, [], (0, 4), [], 1)
     run = SplitRun.create(command, 2, str(tmp_path))
-    faster = EvalCommand.parse(EVAL, [], "4", [], 9)
+    faster = EvalCommand.parse(EVAL, [], (0, 4), [], 9)
     run.replace_command(faster)
     assert SplitRun.open(run.folder).command == faster
 
@@ -123,7 +123,7 @@ def key(monkeypatch):
 def test_a_run_whose_parent_is_killed_is_resumed(tmp_path, slow_server):
     server = slow_server
     saved = ("--log-buffer", "1")
-    run = planned(tmp_path, server.url, *saved, count=1, limit="30", connections=1)
+    run = planned(tmp_path, server.url, *saved, count=1, limit=(0, 30), connections=1)
     parent = subprocess.Popen(
         [Path(sys.executable).with_name("misstep"), "run", "--resume", run.folder],
         stdout=subprocess.DEVNULL,
@@ -155,7 +155,7 @@ def _settled(server):
 
 
 def test_a_shard_that_fails_is_named_and_the_others_are_kept(tmp_path, server):
-    run = planned(tmp_path, server.url, "--no-such-option", count=2, limit="4")
+    run = planned(tmp_path, server.url, "--no-such-option", count=2, limit=(0, 4))
     [(job, problem)] = local_processes(1)([Job(run.folder, 0)])
     assert job.shard == 0
     assert "ended with status 2" in problem
@@ -174,6 +174,6 @@ def test_a_folder_without_a_plan_is_refused(tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path, server):
     (tmp_path / "file").write_text("")
-    command = EvalCommand.parse(EVAL, [], "2", [])
+    command = EvalCommand.parse(EVAL, [], (0, 2), [])
     with pytest.raises(MisstepError, match="cannot write to"):
         SplitRun.create(command, 2, os.fspath(tmp_path / "file"))
