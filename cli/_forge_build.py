@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 
 from misstep.cli._options import cost_config_option, count_option, json_option, output_folder_option
-from misstep.cli._output import new_table, print_json, print_lines, shown
+from misstep.cli._output import print_json, print_lines, records_table
 from misstep.forge import (
     LATE_FRACTION,
     MIN_STEPS,
@@ -130,7 +130,7 @@ def build(
     console.print(progress)
     record = _build_record(built)
     if as_json:
-        print_json(record | {"rejects": built.rejects} | progress.totals())
+        print_json(record | {"rejects": built.rejects} | progress.usage)
     else:
         print_lines(
             console, (f"{name.replace('_', ' ')}: {value}" for name, value in record.items())
@@ -178,8 +178,8 @@ class Progress:
         self._wanted = wanted
         self._console = console
         self._accepted = self._done = 0
-        self._calls = self._input = self._output = 0
-        self._cost: float | None = None
+        self.usage: dict[str, Any] = {"calls": 0, "input_tokens": 0, "output_tokens": 0}
+        self.usage["cost"] = None
         self._rejects: Counter[str] = Counter()
 
     def add(self, result: InjectionResult) -> None:
@@ -187,36 +187,23 @@ class Progress:
         self._done += 1
         self._accepted += result.example is not None
         self._rejects.update({reject.name for reject in result.rejects})
-        self._calls += result.spent.calls
-        self._input += result.spent.input_tokens
-        self._output += result.spent.output_tokens
-        if result.spent.cost is not None:
-            self._cost = (self._cost or 0.0) + result.spent.cost
+        for name, total in self.usage.items():
+            value = getattr(result.spent, name)
+            self.usage[name] = total if value is None else (total or 0) + value
         every = max(1, self._wanted // _PROGRESS_LINES)
         if not self._console.is_terminal and self._done % every == 0:
             self._console.print(self._line(), highlight=False)
 
-    def totals(self) -> dict[str, Any]:
-        """Return the calls, tokens and cost."""
-        return {
-            "calls": self._calls,
-            "input_tokens": self._input,
-            "output_tokens": self._output,
-            "cost": self._cost,
-        }
-
     def _line(self) -> str:
-        cost = "cost unknown" if self._cost is None else f"${self._cost:.2f}"
+        calls, tokens_in, tokens_out, cost = self.usage.values()
         return (
             f"{self._done:,} of {self._wanted:,}: {self._accepted:,} accepted, "
-            f"{self._done - self._accepted:,} rejected; {self._calls:,} calls, "
-            f"{self._input:,} tokens in, {self._output:,} out, {cost}"
+            f"{self._done - self._accepted:,} rejected; {calls:,} calls, {tokens_in:,} tokens in, "
+            f"{tokens_out:,} out, {'cost unknown' if cost is None else f'${cost:.2f}'}"
         )
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self._line()
         if self._rejects:
-            table = new_table("rejected for", "solutions")
-            for name, count in self._rejects.most_common():
-                table.add_row(shown(name), f"{count:,}")
-            yield table
+            reasons = self._rejects.most_common()
+            yield records_table([{"rejected for": name, "solutions": n} for name, n in reasons])

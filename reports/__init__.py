@@ -32,9 +32,9 @@ from misstep.reports._estimate import RunEstimate, estimate
 from misstep.reports._eval_estimate import comparable_runs, estimate_eval, estimate_notes
 from misstep.reports._exports import EXPORT_FORMATS, export_log
 from misstep.reports._forge_charts import step_counts_chart
-from misstep.reports._forge_page import forge_report_page
-from misstep.reports._forge_report import MAX_EXAMPLES as FORGE_REPORT_EXAMPLES
-from misstep.reports._forge_report import forge_report_markdown, read_forge_report
+from misstep.reports._forge_page import MAX_EXAMPLES as FORGE_REPORT_EXAMPLES
+from misstep.reports._forge_page import forge_report_markdown, forge_report_page
+from misstep.reports._forge_report import read_forge_report
 from misstep.reports._frames import runs_frame, samples_frame
 from misstep.reports._imports import import_files
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard

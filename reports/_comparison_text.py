@@ -43,7 +43,8 @@ def _values_table(comparison: Comparison) -> TextTable:
 
 def _pair_table(comparison: Comparison, first: str, second: str) -> TextTable:
     contrasts = [c for c in comparison.contrasts if (c.first, c.second) == (first, second)]
-    several = len(comparison.runs) > 2
+    # With one pair, there is nothing to correct.
+    columns = 6 if len(comparison.runs) > 2 else 5
     headings = ["metric", "difference", f"only {first}", f"only {second}", "p", "Holm"]
     rows = [
         [
@@ -51,13 +52,13 @@ def _pair_table(comparison: Comparison, first: str, second: str) -> TextTable:
             with_interval(contrast.difference, contrast.lower, contrast.upper, signed=True),
             *("" if n is None else f"{n:,}" for n in (contrast.only_first, contrast.only_second)),
             p_text(contrast.p),
-            *[p_text(contrast.p_holm)][:several],
+            p_text(contrast.p_holm),
         ]
         for contrast in contrasts
     ]
     return TextTable(
-        headings if several else headings[:-1],
-        rows,
+        headings[:columns],
+        [row[:columns] for row in rows],
         title=f"{second} − {first}",
         bold=[contrast.p_holm < SIGNIFICANT for contrast in contrasts],
     )

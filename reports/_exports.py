@@ -93,17 +93,7 @@ def _deltabench_files(
     samples: list[EvalSample], metrics: dict[str, float], name: str
 ) -> dict[str, str]:
     """Return a row for each sample, and the metrics of all rows and by `task_l1`."""
-    rows = [
-        {
-            "id": sample.id,
-            **{name: sample.metadata[name] for name in _SUBJECT if name in sample.metadata},
-            "label": sample.metadata["label"],
-            **_verdict(sample),
-            **_votes(sample),
-            "generated_critique": _critiques(sample),
-        }
-        for sample in samples
-    ]
+    rows = [_result_row(sample, _SUBJECT, "generated_critique") for sample in samples]
     tasks = sorted({s.metadata["subset"] for s in samples if s.metadata.get("subset")})
     parts = {"Overall": "", **{task: f"{task}_" for task in tasks}}
     table = [{"task_l1": task, **_percent(metrics, part)} for task, part in parts.items()]
@@ -138,17 +128,22 @@ def _processbench_row(sample: EvalSample) -> Row:
 
 def _json_file(samples: list[EvalSample], metrics: dict[str, float], name: str) -> dict[str, str]:
     """Return results and metrics in the shape of the reproduction guide's script."""
-    results = [
-        {
-            "id": sample.id,
-            "label": sample.metadata["label"],
-            **_verdict(sample),
-            **_votes(sample),
-            "generated_text": _critiques(sample),
-        }
-        for sample in samples
-    ]
+    results = [_result_row(sample, (), "generated_text") for sample in samples]
     return {f"{name}.json": json_text({"results": results, "metrics": _percent(metrics, "")})}
+
+
+def _result_row(sample: EvalSample, kept: tuple[str, ...], critique: str) -> Row:
+    voting, answer = _voting(sample), _score(sample).answer
+    single = [] if answer is None else [answer]
+    return {
+        "id": sample.id,
+        **{name: sample.metadata[name] for name in kept if name in sample.metadata},
+        "label": sample.metadata["label"],
+        **_verdict(sample),
+        "votes": voting.get("votes", single),
+        "vote_distribution": voting.get("counts", dict.fromkeys(single, 1)),
+        critique: _critiques(sample),
+    }
 
 
 def _percent(metrics: dict[str, float], prefix: str) -> Row:
@@ -169,15 +164,6 @@ def _verdict(sample: EvalSample) -> Row:
 
 def _voting(sample: EvalSample) -> Row:
     return (_score(sample).metadata or {}).get("voting") or {}
-
-
-def _votes(sample: EvalSample) -> Row:
-    voting, answer = _voting(sample), _score(sample).answer
-    single = [] if answer is None else [answer]
-    return {
-        "votes": voting.get("votes", single),
-        "vote_distribution": voting.get("counts", dict.fromkeys(single, 1)),
-    }
 
 
 def _critiques(sample: EvalSample) -> str | list[str]:

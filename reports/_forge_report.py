@@ -1,25 +1,21 @@
-"""The content of `misstep forge report`, and the report as Markdown.
+"""The content of `misstep forge report`.
 
-The report counts types, positions and reject reasons of a built set. With logs of critics it also
-has their detection rates.
+It counts types, positions and reject reasons of a built set. With logs of critics it also has their
+detection rates.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 from misstep.forge import DATA_NAME, Example, read_examples
 from misstep.loaders import read_rows
 from misstep.registry import DataError, MisstepError, taxonomy
 from misstep.reports._runs import read_log
-from misstep.reports._text import markdown_table, markdown_text
 from misstep.samples import third_of
 
-MAX_EXAMPLES = 200
-"""The default number of examples in a report."""
 RATE_HEADINGS = ("critic", "errors", "number", "found, %", "95% interval")
 
 _ACCURACY = "first_error_accuracy"
@@ -69,6 +65,11 @@ class ForgeReport:
         )
 
     @property
+    def reject_rows(self) -> list[tuple[str, str]]:
+        """The reject reasons and their counts as table rows."""
+        return [(name, f"{count:,}") for name, count in self.reject_reasons.most_common()]
+
+    @property
     def types(self) -> Counter[str]:
         """The number of errors of each type."""
         counts = Counter(dict.fromkeys(taxonomy(), 0))
@@ -102,16 +103,18 @@ class StepPair:
         """Whether the two steps differ."""
         return self.original != self.modified
 
+    @property
+    def diff(self) -> str:
+        """The lines of both steps as a diff."""
+        before = [f"- {line}" for line in (self.original or "").splitlines()]
+        after = [f"+ {line}" for line in (self.modified or "").splitlines()]
+        return "\n".join([*before, *after])
+
 
 def step_pairs(example: Example) -> Iterator[StepPair]:
     """Yield original and modified steps side by side."""
-    steps, original = example.steps, example.original_steps
-    for index in range(max(len(steps), len(original))):
-        yield StepPair(
-            index,
-            original[index] if index < len(original) else None,
-            steps[index] if index < len(steps) else None,
-        )
+    for index, pair in enumerate(zip_longest(example.original_steps, example.steps)):
+        yield StepPair(index, *pair)
 
 
 def read_forge_report(folder: Path, logs: Iterable[str] = ()) -> ForgeReport:
@@ -132,14 +135,11 @@ def read_forge_report(folder: Path, logs: Iterable[str] = ()) -> ForgeReport:
     if rejects.is_file():
         for _, row in read_rows(str(rejects)):
             report.rejected += 1
-            report.reject_reasons.update(sorted(_reasons(row)))
+            reasons = {f"{reject['stage']}: {reject['reason']}" for reject in row["rejects"]}
+            report.reject_reasons.update(sorted(reasons))
     for location in logs:
         report.rates += _detection_rates(location)
     return report
-
-
-def _reasons(row: dict[str, Any]) -> set[str]:
-    return {f"{reject['stage']}: {reject['reason']}" for reject in row["rejects"]}
 
 
 def _detection_rates(location: str) -> list[DetectionRate]:
@@ -163,57 +163,3 @@ def _detection_rates(location: str) -> list[DetectionRate]:
         )
         for name, prefix in groups.items()
     ]
-
-
-def forge_report_markdown(report: ForgeReport, max_examples: int = MAX_EXAMPLES) -> str:
-    """Return the report as Markdown. Examples are lists of their changed steps.
-
-    Args:
-        report: The content.
-        max_examples: The number of examples to show.
-    """
-    return "\n".join(_markdown_lines(report, max_examples)) + "\n"
-
-
-def _markdown_lines(report: ForgeReport, max_examples: int) -> Iterator[str]:
-    yield f"# {markdown_text(report.name)}: worked solutions with an injected error\n"
-    yield f"{report.summary}\n"
-    yield markdown_table(("type of error", "errors"), report.types.items())
-    yield markdown_table(("third of the solution", "errors"), report.thirds.items())
-    if report.reject_reasons:
-        yield markdown_table(("rejected for", "solutions"), report.reject_reasons.most_common())
-    if report.rates:
-        yield markdown_table(RATE_HEADINGS, [rate.cells for rate in report.rates])
-    yield "## Examples\n"
-    for example in report.with_error[:max_examples]:
-        yield from _example_lines(example)
-
-
-def _example_lines(example: Example) -> Iterator[str]:
-    yield f"### {markdown_text(example.id)}\n"
-    yield _fenced(example.problem)
-    kind = markdown_text(str(example.error_type))
-    yield f"\nStep {example.label}, {kind}. The right answer and the final answer:"
-    yield _fenced(f"{example.answer}\n{example.final_answer}")
-    for name, text in (
-        ("What changed", example.what_changed),
-        ("Why it is wrong", example.why_incorrect),
-        ("Why it is hard to see", example.detection_difficulty),
-    ):
-        if text:
-            yield f"\n{name}:"
-            yield _fenced(text)
-    for pair in step_pairs(example):
-        if pair.changed:
-            yield f"\nStep {pair.index}{', the error' if pair.index == example.label else ''}:"
-            before = [f"- {line}" for line in (pair.original or "").splitlines()]
-            after = [f"+ {line}" for line in (pair.modified or "").splitlines()]
-            yield _fenced("\n".join([*before, *after]), "diff")
-    yield ""
-
-
-def _fenced(text: str, kind: str = "text") -> str:
-    """Return text in a code fence that is longer than any run of backticks in it."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{kind}\n{text}\n{fence}"

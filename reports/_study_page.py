@@ -229,7 +229,7 @@ def verdicts_chart(table: Sequence[JudgedSample], errors: bool) -> "Chart":
     counts = Counter((one.critic, one.finding) for one in table if one.sample.has_error == errors)
     critics = critics_of(table)
     values = [
-        {"critic": critic, "said": words[order], "order": order, "rows": counts[critic, finding]}
+        {"critic": critic, "verdict": words[order], "order": order, "rows": counts[critic, finding]}
         for critic in critics
         for order, finding in enumerate(findings)
     ]
@@ -242,7 +242,7 @@ def verdicts_chart(table: Sequence[JudgedSample], errors: bool) -> "Chart":
         .encode(
             y=alt.Y("critic:N", sort=critics, title=None, axis=alt.Axis(labelLimit=300)),
             x=alt.X("rows:Q", stack="normalize", title=None, axis=alt.Axis(format="%")),
-            color=alt.Color("said:N", title=None, sort=words, scale=colours, legend=legend),
+            color=alt.Color("verdict:N", title=None, sort=words, scale=colours, legend=legend),
             order="order:Q",
         )
         .properties(width=WIDTH - 130)

@@ -30,7 +30,7 @@ class TextTable:
     words: int = 1
     """The number of leading columns that hold words; the other columns hold numbers."""
     bold: Sequence[bool] = field(default=())
-    """For each row, whether it stands out; empty if none does."""
+    """For each row, whether it is bold; empty if no row is."""
 
 
 def percent(value: float | None, signed: bool = False) -> str:

@@ -12,7 +12,7 @@ from misstep.registry import MisstepError, UnknownNameError
 from misstep.reports._charts import chart_library
 from misstep.reports._paired import Array
 from misstep.reports._runs import read_log
-from misstep.reports._text import UNDEFINED, TextTable, one_line, with_interval
+from misstep.reports._text import UNDEFINED, TextTable, one_line, to_json, with_interval
 from misstep.rewards import THRESHOLD
 from misstep.scorers import Estimate, f1_draws, from_draws, harmonic_mean, share
 from misstep.verdicts import NO_ERROR
@@ -188,11 +188,7 @@ def calibration_error(bins: Sequence[RewardBin]) -> float:
 
 
 def reward_rows(locations: Iterable[str]) -> dict[str, list[RewardRow]]:
-    """Read the rewards of first-error logs, by model. Several logs of one model are joined.
-
-    Raises:
-        MisstepError: A log cannot be read, has no rewards, or repeats a sample of another log.
-    """
+    """Read the rewards of first-error logs, by model. Several logs of one model are joined."""
     by_model: dict[str, dict[tuple[str, str], RewardRow]] = {}
     for location in locations:
         log = read_log(location)
@@ -228,10 +224,8 @@ class TunedThreshold:
 
     model: str
     subset: str
-    """The subset on which the threshold was chosen."""
     threshold: float
     curves: dict[str, ThresholdCurve]
-    """By subset."""
 
     def summary(self) -> dict[str, Any]:
         """The metrics at the tuned and at the default threshold, as JSON types."""
@@ -274,11 +268,7 @@ class TunedThreshold:
 
 
 def tune_threshold(model: str, rows: Sequence[RewardRow], subset: str) -> TunedThreshold:
-    """Choose the threshold with the best F1 on a subset.
-
-    Raises:
-        UnknownNameError: There is no such subset.
-    """
+    """Choose the threshold with the best F1 on a subset."""
     subsets = sorted({row.subset for row in rows})
     if subset not in subsets:
         raise UnknownNameError("subset to tune on", subset, subsets)
@@ -288,35 +278,23 @@ def tune_threshold(model: str, rows: Sequence[RewardRow], subset: str) -> TunedT
 
 def threshold_records(curves: Mapping[str, ThresholdCurve]) -> list[dict[str, Any]]:
     """One row per subset and threshold: the data of the curves."""
-    records = []
+    names = ("threshold", *METRICS, "precision", "recall")
+    records: list[dict[str, Any]] = []
     for subset, curve in curves.items():
-        columns = {
-            "threshold": curve.thresholds,
-            "f1_score": curve.f1_scores,
-            **dict(zip(METRICS[1:], curve.accuracies, strict=True)),
-            **dict(zip(("precision", "recall"), curve.precision_and_recall(), strict=True)),
-        }
-        rows = zip(*columns.values(), strict=True)
-        records += [
-            {"subset": subset, **dict(zip(columns, map(_defined, row), strict=True))}
-            for row in rows
-        ]
-    return records
+        columns = [curve.thresholds, curve.f1_scores, *curve.accuracies]
+        columns += curve.precision_and_recall()
+        rows = np.column_stack(columns).tolist()
+        records += [{"subset": subset, **dict(zip(names, row, strict=True))} for row in rows]
+    return [to_json(record) for record in records]
 
 
 def calibration_records(curves: Mapping[str, ThresholdCurve]) -> list[dict[str, Any]]:
     """One row per subset and bin of rewards."""
     return [
-        {"subset": subset, "lower": one.lower, "upper": one.upper, "steps": one.steps}
-        | {"mean_reward": _defined(one.mean_reward), "right": _defined(one.right)}
+        {"subset": subset, **to_json(one)}
         for subset, curve in curves.items()
         for one in curve.calibration()
     ]
-
-
-def _defined(value: float) -> float | None:
-    """A number for JSON and CSV, which have no nan; None if undefined."""
-    return None if isnan(value) else float(value)
 
 
 def threshold_charts(curves: Mapping[str, ThresholdCurve], tuned: float, title: str) -> "Chart":

@@ -77,13 +77,12 @@ class ServedPrmAPI(Provider):
             body["input"] = prm_input(self.prm, problem, steps, self.bos)
         call = ModelCall.create(body, None)
         started = time.monotonic()
-        response = await self._post(str(self.prm.route), body)
+        response = await self._http.post(f"{self.url}{self.prm.route}", body, self.headers)
         if response.status_code == 400:
             call.set_error({"error": response.text[:_MAX_QUOTED]}, time.monotonic() - started)
             reason = f"the server refused: {_error_text(response)}"
             return unscored_output(self.model_name, reason), call
-        response.raise_for_status()
-        answer = _json(response)
+        answer = _successful(response)
         call.set_response(answer, time.monotonic() - started)
         return self._output(answer, len(steps), positions), call
 
@@ -132,12 +131,8 @@ class ServedPrmAPI(Provider):
 
     async def _tokenize(self, text: str) -> list[int]:
         body = {"model": self.served, "prompt": text, "add_special_tokens": False}
-        response = await self._post("/tokenize", body)
-        response.raise_for_status()
-        return list(_json(response)["tokens"])
-
-    async def _post(self, route: str, body: dict[str, Any]) -> httpx.Response:
-        return await self._http.post(f"{self.url}{route}", body, self.headers)
+        response = await self._http.post(f"{self.url}/tokenize", body, self.headers)
+        return list(_successful(response)["tokens"])
 
 
 def _results(answer: dict[str, Any], prm: Prm) -> list[object] | None:
@@ -152,22 +147,26 @@ def _results(answer: dict[str, Any], prm: Prm) -> list[object] | None:
     return results if isinstance(results, list) else None
 
 
-def _json(response: httpx.Response) -> dict[str, Any]:
-    try:
-        content = json.loads(response.content)
-    except (ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict):
+def _successful(response: httpx.Response) -> dict[str, Any]:
+    """Return the JSON object of a successful call, or raise an error that Inspect may retry."""
+    response.raise_for_status()
+    if (content := _json(response)) is None:
         quoted = response.text[:200]
         raise ModelError(f"{response.url}: the answer is not a JSON object: {quoted!r}")
     return content
 
 
+def _json(response: httpx.Response) -> dict[str, Any] | None:
+    """Return the JSON object in a server's answer, or None if it is something else."""
+    try:
+        content = json.loads(response.content)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
 def _error_text(response: httpx.Response) -> str:
     """Return the error message in a server's answer."""
-    try:
-        content = response.json()
-        error = content.get("error", content)
-        return str(error.get("message", error) if isinstance(error, dict) else error)[:_MAX_QUOTED]
-    except (ValueError, AttributeError):
-        return response.text[:_MAX_QUOTED]
+    content = _json(response)
+    error = response.text if content is None else content.get("error", content)
+    return str(error.get("message", error) if isinstance(error, dict) else error)[:_MAX_QUOTED]

@@ -11,7 +11,7 @@
     return element;
   };
 
-  // Tables: a click on a heading sorts, a second one turns the order round.
+  // Tables: a click on a heading sorts; a second click reverses the order.
   const valueOf = (cell) => {
     const text = cell.dataset.value ?? cell.textContent;
     return text === "" || text === "–" ? null : isNaN(text) ? text : Number(text);
@@ -38,7 +38,7 @@
   document.querySelectorAll(".show-published").forEach((box) => box.addEventListener("change", () =>
     box.closest("section").classList.toggle("hide-published", !box.checked)));
 
-  // Charts: drawn when they come into view, and again when the theme changes.
+  // Charts: drawn when they come into view, and drawn again when the theme changes.
   const config = (width) => {
     const is = root.dataset.theme === "dark";
     const ink = is ? "#e6e9ee" : "#1b1f26", muted = is ? "#98a2b3" : "#667085", line = is ? "#2a313c" : "#e8ebf0";
@@ -55,7 +55,7 @@
   };
   const drawn = new Map();
   const limited = (node, limit) => {
-    // A label's own limit stands in its axis; on a narrow screen it must leave room for the marks.
+    // An axis has its own limit for labels; on a narrow screen labels must leave room for the marks.
     if (node && typeof node === "object") {
       if (typeof node.labelLimit === "number") node.labelLimit = Math.min(node.labelLimit, limit);
       if (node.orient === "bottom" && limit < 200) node.columns = node.columns ? 1 : 2;
@@ -95,11 +95,11 @@
   dark.addEventListener("change", setTheme);
   setTheme();
 
-  // Every chart's data: as a table, and as a file.
+  // The data of every chart: as a table, and as a CSV file.
   const shown = (value) => value === null ? "–" : typeof value === "number" && !Number.isInteger(value) ? value.toFixed(4) : value;
   const quoted = (value) => {
     const text = value === null ? "" : String(value);
-    // A spreadsheet would take a text that begins like this for a formula.
+    // A spreadsheet would read text with such a first character as a formula.
     const safe = typeof value === "string" && /^[=+@\t\r-]/.test(text) ? `'${text}` : text;
     return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
@@ -137,7 +137,7 @@
     details.append(tools, scroll);
   }, { once: true }));
 
-  // Samples: page by page, with a link to the log viewer for every answer.
+  // Samples: in pages of 50, with a link to the log viewer for every answer.
   const PAGE = 50;
   const parts = (path) => path.split("/").map(encodeURIComponent).join("/");
   const address = (file, id) =>
@@ -177,8 +177,8 @@
         answers.forEach((answer, i) => {
           const cell = make("td");
           if (answer) {
-            const [said, hit] = answer;
-            const link = make("a", `${said} ${hit === 1 ? "✓" : hit === null || hit === 0 ? "✗" : hit}`, { target: "_blank", rel: "noopener noreferrer", class: hit === 1 ? "hit" : "miss" });
+            const [verdict, hit] = answer;
+            const link = make("a", `${verdict} ${hit === 1 ? "✓" : hit === null || hit === 0 ? "✗" : hit}`, { target: "_blank", rel: "noopener noreferrer", class: hit === 1 ? "hit" : "miss" });
             link.href = address(runs[i].file, id);
             cell.append(link);
           }

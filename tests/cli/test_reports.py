@@ -24,7 +24,7 @@ def run(*arguments):
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("logs")
-    for name, skill in (("a", 0.3), ("b", 0.6)):
+    for name, skill in (("a", 0.3), ("b", 0.6), ("c", 0.9)):
         write_run(folder / f"{name}.eval", guesses(ROWS, skill, 3), model=f"openai/{name}")
     return folder
 
@@ -35,6 +35,36 @@ def test_compare_prints_a_table_and_the_method(logs):
     assert f"strict reading: {len(ROWS)} paired samples" in output
     assert "McNemar's exact test" in output
     assert "the first 3" in output
+
+
+def test_compare_fits_80_columns_and_cuts_no_number(logs):
+    paths = [logs / f"{name}.eval" for name in "abc"]
+    output = run("compare", *paths, "--show", 3, "--resamples", 200)
+    tables = output.partition("\n\n")[2]
+    assert max(map(len, tables.splitlines())) <= 80
+    content = json.loads(run("compare", *paths, "--resamples", 200, "--json"))
+    assert len(content["contrasts"]) == 15
+    for contrast in content["contrasts"]:
+        difference, lower, upper = (
+            f"{100 * contrast[name]:+.1f}" for name in ("difference", "lower", "upper")
+        )
+        assert f"{difference} [{lower}, {upper}]" in tables
+        for p in (contrast["p"], contrast["p_holm"]):
+            assert (f"{p:.4f}" if p >= 0.0001 else "<0.0001") in tables
+    titles = [line.strip() for line in tables.splitlines() if "−" in line]
+    assert titles == ["B − A", "C − A", "C − B"]
+
+
+def test_power_fits_80_columns(logs):
+    for arguments in (["--accuracies", 0.6, 0.65, "--agree", 0.85], ["processbench.sample"]):
+        assert max(map(len, run("power", *arguments).splitlines())) <= 80
+    output = run("power", logs / "a.eval", logs / "b.eval")
+    table = output[output.index("part ") :]
+    assert max(map(len, table.splitlines())) <= 80
+    content = json.loads(run("power", logs / "a.eval", logs / "b.eval", "--json"))
+    for row in content["set"]:
+        for name in ("accuracy", "different_samples", "same_samples", "same_samples_as_seen"):
+            assert row[name] is None or f"{100 * row[name]:.1f}" in table
 
 
 def test_power_tells_samples_and_differences(logs):

@@ -63,6 +63,18 @@ def test_it_tunes_on_one_subset_and_reports_on_the_others(logs, tmp_path):
     assert "<script" in (tmp_path / "out" / "imported_scored_curves.html").read_text()
 
 
+def test_the_table_fits_80_columns_and_has_the_numbers_of_the_json(logs):
+    output = invoke(logs["scored"]).output
+    assert max(map(len, output.splitlines())) <= 80
+    [summary] = json.loads(invoke(logs["scored"], "--json").output)
+    assert (summary["tuned_on"], summary["threshold"]) == ("gsm8k", 0.41)
+    for subset in summary["subsets"].values():
+        for metrics in (subset["tuned"], subset["default"]):
+            lower, upper = (f"{100 * end:.1f}" for end in metrics["f1_score_interval"])
+            assert f"{100 * metrics['f1_score']:.1f} [{lower}, {upper}]" in output
+        assert f"{subset['calibration_error']:.3f}" in output
+
+
 def test_what_cannot_be_swept_says_why(logs, tmp_path):
     with pytest.raises(MisstepError, match="holds no rewards"):
         invoke(logs["bare"])

@@ -94,7 +94,7 @@ def test_recorded_solutions_give_an_independently_computed_table(recorded, tmp_p
         cli, ["best-of-n", str(path), "-o", str(tmp_path)], catch_exceptions=False
     )
     assert result.exit_code == 0, result.output
-    # Answers were compared again: none is other than recorded.
+    # Answers were compared again: all labels are as recorded.
     assert "wrong recorded labels" not in result.output
     import csv
 
@@ -152,6 +152,25 @@ def test_the_first_n_are_those_of_the_file(tmp_path):
     got = {tuple(line.split(",")[:3]): float(line.split(",")[3]) for line in lines[1:]}
     assert (got["rewards", "min", "2"], got["rewards", "min", "4"]) == (0.0, 1.0)
     assert (got["majority", "", "2"], got["majority", "", "4"]) == (0.5, 1.0)
+
+
+def test_the_table_fits_80_columns_and_has_the_numbers_of_the_json(tmp_path):
+    scores = {"a_reward_model_with_a_long_name": [0.1], "b": [0.2]}
+    rows = [
+        {"problem_id": p, "problem": "?", "target": "4", "steps": ["a"], "scores": scores}
+        | {"answer": "4" if (i + p) % 3 else "5"}
+        for p in range(3)
+        for i in range(40)
+    ]
+    path = tmp_path / "solutions.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    command = ["best-of-n", str(path), *(word for n in range(1, 13) for word in ("--n", str(n)))]
+    output = CliRunner().invoke(cli, command, catch_exceptions=False).output
+    assert max(map(len, output.splitlines())) <= 80
+    content = json.loads(CliRunner().invoke(cli, [*command, "--json"]).output)
+    assert len(content["accuracies"]) == 12 * (2 * 4 + 2)
+    for record in content["accuracies"]:
+        assert f"{100 * record['accuracy']:.1f}" in output
 
 
 GOOD = {"problem_id": "p", "problem": "?", "target": "4", "steps": ["a", "b"], "scores": [0.1, 0.2]}

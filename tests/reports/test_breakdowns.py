@@ -1,4 +1,4 @@
-"""Tables against the same figures worked out another way."""
+"""Tables against the same metrics, computed in another way."""
 
 import math
 
@@ -29,7 +29,7 @@ def good(runs):
     return [runs.strong, runs.weak, runs.voted]
 
 
-def test_a_leaderboard_has_the_logs_own_figures(good):
+def test_a_leaderboard_has_the_logs_own_metrics(good):
     [benchmark] = benchmarks(good)
     table = leaderboard(benchmark).set_index("run")
     for run in good:
@@ -106,7 +106,7 @@ def test_relative_positions_are_fifths_of_the_solution(good):
 def test_groupings_are_those_that_tell_samples_apart(good):
     found = groupings(good)
     assert found[:4] == ["error_position", "relative_position", "length", "subset"]
-    # A family is told by generated rows alone; what tells the same twice stands there once.
+    # Only generated rows have a family. Of two groupings that agree, one is kept.
     assert "error_type" in found
     assert len(found) == len(set(found))
 
@@ -140,7 +140,7 @@ def test_a_confusion_map_has_every_sample(good):
     assert diagonal["samples"].sum() == hits
 
 
-def test_votes_give_the_figures_of_the_log(runs):
+def test_votes_give_the_metrics_of_the_log(runs):
     table = votes_curve([runs.voted]).set_index("votes")
     metrics = runs.voted.metrics["first_error"]
     assert list(table.index) == [1, 2, 4]

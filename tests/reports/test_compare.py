@@ -92,10 +92,10 @@ def test_intervals_are_those_of_an_independent_paired_bootstrap(runs):
         both = 2 * error * correct / (error + correct)
         differences["f1_score"].append(both[1] - both[0])
         differences["accuracy"].append(drawn[1].mean() - drawn[0].mean())
-    for figure, draws in differences.items():
+    for metric, draws in differences.items():
         lower, upper = np.percentile(draws, [2.5, 97.5])
-        assert comparison[figure].lower == pytest.approx(lower, abs=0.017), figure
-        assert comparison[figure].upper == pytest.approx(upper, abs=0.017), figure
+        assert comparison[metric].lower == pytest.approx(lower, abs=0.017), metric
+        assert comparison[metric].upper == pytest.approx(upper, abs=0.017), metric
 
 
 def test_the_interval_of_an_accuracy_is_scipys(runs):
@@ -136,8 +136,8 @@ def test_a_bootstrap_p_is_uniform_under_no_difference():
 
 def test_three_runs_are_corrected_metric_by_metric(runs):
     comparison = compare([runs.strong, runs.weak, runs.voted])
-    for figure in ("f1_score", "error_accuracy"):
-        group = [c for c in comparison.contrasts if c.metric == figure]
+    for metric in ("f1_score", "error_accuracy"):
+        group = [c for c in comparison.contrasts if c.metric == metric]
         assert [(c.first, c.second) for c in group] == [("A", "B"), ("A", "C"), ("B", "C")]
         reference = multipletests([c.p for c in group], method="holm")[1]
         assert [c.p_holm for c in group] == pytest.approx(reference.tolist(), abs=1e-12)

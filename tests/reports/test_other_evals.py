@@ -25,8 +25,8 @@ def reply_of(name):
     """A model that answers everything in its own way."""
 
     def reply(request, choice):
-        said = "yes" if name == "one" else "no"
-        return f"Conclusion: {said}\nError Section Number: 2"
+        conclusion = "yes" if name == "one" else "no"
+        return f"Conclusion: {conclusion}\nError Section Number: 2"
 
     return reply
 
@@ -61,7 +61,7 @@ def test_all_of_them_are_counted(others):
     }
 
 
-def test_leaderboards_have_the_figures_of_each_eval(others):
+def test_leaderboards_have_the_metrics_of_each_eval(others):
     boards = {b.eval: leaderboard(b) for b in benchmarks(others.runs)}
     assert {"IR_correct_rate", "CR_correct_rate_lower"} <= set(boards["error_recovery"])
     assert {"accuracy", "accuracy_upper"} <= set(boards["guided_search"])
@@ -71,7 +71,7 @@ def test_leaderboards_have_the_figures_of_each_eval(others):
     assert sections.loc["openai-api/local/two", "f1_macro"] == 0.0
 
 
-def test_runs_of_each_eval_are_compared_by_its_own_figures(others):
+def test_runs_of_each_eval_are_compared_by_its_own_metrics(others):
     found = {}
     for benchmark in benchmarks(others.runs):
         comparison = compare(benchmark.runs, resamples=300)

@@ -56,13 +56,13 @@ def test_every_threshold_gives_what_the_rule_gives(seed):
     for i, threshold in enumerate(curve.thresholds):
         got = errors[i], corrects[i], curve.f1_scores[i]
         assert got == pytest.approx(by_hand(rows, threshold)), threshold
-    figures = curve.at(0.35)
+    metrics = curve.at(0.35)
     assert (
-        figures.error_accuracy.value,
-        figures.correct_accuracy.value,
-        figures.f1_score.value,
+        metrics.error_accuracy.value,
+        metrics.correct_accuracy.value,
+        metrics.f1_score.value,
     ) == pytest.approx(by_hand(rows, 0.35))
-    assert figures.f1_score.lower <= figures.f1_score.value <= figures.f1_score.upper
+    assert metrics.f1_score.lower <= metrics.f1_score.value <= metrics.f1_score.upper
 
 
 def test_the_best_threshold_is_the_one_nearest_to_the_default():
@@ -117,8 +117,8 @@ def test_thresholds_tuned_on_gsm8k_and_applied_to_math(real_data):
         best = min(grid, key=lambda t: (-f1[t], abs(t - 0.5), t))
         gsm8k, math = (ThresholdCurve(recorded[model, subset]) for subset in ("gsm8k", "math"))
         assert gsm8k.best() == best
-        figures = math.at(best)
+        metrics = math.at(best)
         expected = by_hand(recorded[model, "math"], best)
-        got = (figures.error_accuracy.value, figures.correct_accuracy.value, figures.f1_score.value)
+        got = (metrics.error_accuracy.value, metrics.correct_accuracy.value, metrics.f1_score.value)
         assert got == pytest.approx(expected)
-        assert 0 < figures.f1_score.lower < expected[2] < figures.f1_score.upper < 1
+        assert 0 < metrics.f1_score.lower < expected[2] < metrics.f1_score.upper < 1
