@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from misstep.cli._options import output_file_option, reading_option
+from misstep.cli._options import output_option, reading_option
 from misstep.reports import RecoveryGrouping, recovery_chart, recovery_rates, save_chart
 
 
@@ -15,7 +15,7 @@ def plot() -> None:
 
 @plot.command("recovery")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@output_file_option("File of the chart: .svg, .png, .html or .json.", required=True)
+@output_option("FILE", "File of the chart: .svg, .png, .html or .json.", required=True)
 @click.option(
     "--by",
     type=click.Choice(["task", "position", "steps"]),

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from misstep.cli._options import count_option, embedded_option, log_dir_option, output_file_option
+from misstep.cli._options import count_option, embedded_option, log_dir_option, output_option
 from misstep.cli._output import write_output
 from misstep.reports import planned_runs, reference_page, run_planned
 
 
 @click.command("reference")
-@output_file_option("Markdown file for the tables.", default="docs/results.md")
+@output_option("FILE", "Markdown file for the tables.", default="docs/results.md")
 @log_dir_option("logs/reference")
 @embedded_option(8, "each set")
 @count_option("--max-tokens", 48, 1, "Maximum tokens of one completion of the embedded model.")
