@@ -38,7 +38,7 @@ from misstep.reports import (
 
 @click.group()
 def forge() -> None:
-    """Build, check and show sets of worked solutions with an injected late error."""
+    """Build, check and show sets of solutions with an injected error."""
 
 
 forge.add_command(build)
