@@ -59,6 +59,9 @@ def run_eval(
 
     if resume is not None:
         run = SplitRun.open(resume)
+        if max_connections is not None:
+            changed = {"max_connections": max_connections}
+            run.replace_command(run.command.model_copy(update=changed))
     else:
         command = EvalCommand.parse(str(eval_name), task_args, limit, options, max_connections)
         run = SplitRun.create(command, shards or processes, log_dir)
