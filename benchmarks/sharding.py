@@ -29,9 +29,9 @@ def _seconds(url: str, path: Path, workers: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         options = [
             *("--model", "openai-api/local/critic", "--model-base-url", url),
-            *("--max-connections", "64", "--no-log-realtime", "--no-score-display"),
+            *("--no-log-realtime", "--no-score-display"),
         ]
-        command = EvalCommand.parse("misstep/processbench", [f"source={path}"], None, options)
+        command = EvalCommand.parse("misstep/processbench", [f"source={path}"], None, options, 64)
         run = SplitRun.create(command, SHARDS, folder)
         start = time.perf_counter()
         jobs = [Job(run.folder, shard.index) for shard in run.shards]

@@ -6,7 +6,7 @@ from typing import get_args
 import click
 from rich.console import Console
 
-from misstep.cli._options import json_option, output_folder_option
+from misstep.cli._options import json_option, output_option
 from misstep.cli._output import print_json, print_table, shown, some_ids, write_output
 from misstep.loaders import recorded_solutions
 from misstep.reports import (
@@ -33,7 +33,7 @@ from misstep.reports import (
     default="all",
     help="Average over all subsets of n solutions, or take the first n of the file.",
 )
-@output_folder_option("Folder for the table as CSV and for the chart.")
+@output_option("FOLDER", "Folder for the table as CSV and for the chart.")
 @json_option
 def best_of_n_table(
     files: tuple[str, ...], ns: tuple[int, ...], draws: Draws, output: Path | None, as_json: bool
@@ -46,7 +46,9 @@ def best_of_n_table(
     """
     judged = judge_solutions(recorded_solutions(files))
     most = len(judged[0].solutions)
-    accuracies = best_of_n(judged, ns or sorted({*_powers(most), most}), draws)
+    accuracies = best_of_n(
+        judged, ns or sorted({*(2**i for i in range(most.bit_length())), most}), draws
+    )
     records = best_of_n_records(accuracies)
     conflicts = label_conflicts(judged)
     files_to_write = {}
@@ -71,7 +73,3 @@ def best_of_n_table(
         console.print(text + shown(some_ids(conflicts)), style="yellow", highlight=False)
     for path in files_to_write:
         console.print(str(path), highlight=False)
-
-
-def _powers(most: int) -> list[int]:
-    return [2**i for i in range(most.bit_length()) if 2**i <= most]

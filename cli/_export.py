@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from misstep.cli._options import output_folder_option
+from misstep.cli._options import output_option
 from misstep.cli._output import write_output
 from misstep.registry import MisstepError
 from misstep.reports import EXPORT_FORMATS, export_log
@@ -19,9 +19,10 @@ from misstep.reports import EXPORT_FORMATS, export_log
     type=click.Choice(EXPORT_FORMATS),
     help="Format of the files.",
 )
-@output_folder_option(
+@output_option(
+    "FOLDER",
     "Folder for the files. Default: results/processbench, results/search, or results/<model> "
-    "for the format processbench."
+    "for the format processbench.",
 )
 def export_results(logs: tuple[str, ...], file_format: str, output: Path | None) -> None:
     """Write the results of LOGs to files.

@@ -12,7 +12,7 @@ from misstep.cli._forge_build import build, corpus_option, min_steps_option
 from misstep.cli._options import (
     json_option,
     log_option,
-    output_file_option,
+    output_option,
     show_option,
 )
 from misstep.cli._output import new_table, print_json, print_lines, records_table, shown
@@ -38,7 +38,7 @@ from misstep.reports import (
 
 @click.group()
 def forge() -> None:
-    """Build, check and show sets of worked solutions with an injected late error."""
+    """Build, check and show sets of solutions with an injected error."""
 
 
 forge.add_command(build)
@@ -47,7 +47,7 @@ forge.add_command(build)
 @forge.command()
 @corpus_option
 @min_steps_option
-@output_file_option("Draw the steps by source to this file: .svg, .png, .html or .json.")
+@output_option("FILE", "Draw the steps by source to this file: .svg, .png, .html or .json.")
 @json_option
 def analyze(source: str, min_steps: int, output: Path | None, as_json: bool) -> None:
     """Print the structure, lengths and steps of worked solutions, by source.

@@ -8,7 +8,7 @@ import click
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 
-from misstep.cli._options import cost_config_option, count_option, json_option, output_folder_option
+from misstep.cli._options import cost_config_option, count_option, json_option, output_option
 from misstep.cli._output import print_json, print_lines, records_table
 from misstep.forge import (
     LATE_FRACTION,
@@ -47,8 +47,10 @@ min_steps_option = count_option(
 @count_option("--num-examples", 1000, 1, "Draw N solutions from the source.")
 @click.option("--model", required=True, help="Model that injects errors, in Inspect's syntax.")
 @click.option("--reviewer", help="A second model that confirms each error.")
-@output_folder_option(
-    "Folder of the build. The same command with the same folder resumes it.", required=True
+@output_option(
+    "FOLDER",
+    "Folder of the build. The same command with the same folder resumes it.",
+    required=True,
 )
 @min_steps_option
 @click.option(

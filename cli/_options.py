@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -70,35 +70,14 @@ def log_dir_option(default: str = "logs") -> Decorator:
     return click.option("--log-dir", default=default, metavar="FOLDER", help="Folder for logs.")
 
 
-def output_folder_option(
-    help: str,
-    required: bool = False,
-    default: str | None = None,
+def output_option(
+    kind: Literal["FILE", "FOLDER"], help: str, required: bool = False, default: str | None = None
 ) -> Decorator:
-    """Return the option `-o` of a command that writes a folder."""
-    return _output_option(
-        "FOLDER", click.Path(file_okay=False, path_type=Path), help, required, default
-    )
-
-
-def output_file_option(help: str, required: bool = False, default: str | None = None) -> Decorator:
-    """Return the option `-o` of a command that writes one file."""
-    return _output_option(
-        "FILE", click.Path(dir_okay=False, path_type=Path), help, required, default
-    )
-
-
-def _output_option(
-    metavar: str, kind: click.Path, help: str, required: bool, default: str | None
-) -> Decorator:
+    """Return the option `-o`: the file or folder that a command writes."""
+    path = click.Path(file_okay=kind == "FILE", dir_okay=kind == "FOLDER", path_type=Path)
+    names = ("-o", "--output")
     return click.option(
-        "-o",
-        "--output",
-        metavar=metavar,
-        type=kind,
-        required=required,
-        default=default,
-        help=help,
+        *names, metavar=kind, type=path, required=required, default=default, help=help
     )
 
 

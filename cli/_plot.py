@@ -4,18 +4,18 @@ from pathlib import Path
 
 import click
 
-from misstep.cli._options import output_file_option, reading_option
+from misstep.cli._options import output_option, reading_option
 from misstep.reports import RecoveryGrouping, recovery_chart, recovery_rates, save_chart
 
 
 @click.group("plot")
 def plot() -> None:
-    """Draw charts of logs: .svg, .png, .html, or .json for the Vega-Lite specification."""
+    """Draw charts of logs: .svg, .png, .html, or .json (Vega-Lite)."""
 
 
 @plot.command("recovery")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
-@output_file_option("File of the chart: .svg, .png, .html or .json.", required=True)
+@output_option("FILE", "File of the chart: .svg, .png, .html or .json.", required=True)
 @click.option(
     "--by",
     type=click.Choice(["task", "position", "steps"]),

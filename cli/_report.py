@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from misstep.cli._options import output_file_option, reading_option
+from misstep.cli._options import output_option, reading_option
 from misstep.cli._output import print_lines, write_output
 from misstep.registry import MisstepError
 from misstep.reports import VIEWER, build_report, one_line, read_logs, report_page
@@ -13,7 +13,7 @@ from misstep.reports import VIEWER, build_report, one_line, read_logs, report_pa
 
 @click.command("report")
 @click.argument("places", nargs=-1, required=True, metavar="LOGDIR...")
-@output_file_option("File of the page.", default="report.html")
+@output_option("FILE", "File of the page.", default="report.html")
 @reading_option("strict", "lenient", "published")
 @click.option("--viewer", default=VIEWER, help="Address of `inspect view`.")
 def write_report(places: tuple[str, ...], output: Path, reading: str, viewer: str) -> None:

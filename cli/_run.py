@@ -19,9 +19,6 @@ from misstep.runs import collect_rarely, freeze_loaded_objects, start_fork_serve
 if TYPE_CHECKING:
     from misstep.runs import SplitRun
 
-_INTERRUPTED = 130
-"""The exit status of a program that Ctrl-C ended."""
-
 
 @click.command(
     "run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True}
@@ -31,6 +28,7 @@ _INTERRUPTED = 130
 @limit_option
 @processes_option
 @count_option("--shards", None, 1, "Split the samples into N parts. Default: one per process.")
+@count_option("--max-connections", None, 1, "Open at most N connections over all processes.")
 @log_dir_option()
 @click.option("--resume", metavar="FOLDER", help="Resume a run that ended early: its .shards.")
 @json_option
@@ -41,6 +39,7 @@ def run_eval(
     limit: tuple[int, int] | None,
     processes: int,
     shards: int | None,
+    max_connections: int | None,
     log_dir: str,
     resume: str | None,
     as_json: bool,
@@ -50,7 +49,6 @@ def run_eval(
 
     One process of Inspect is CPU-bound at about 60 samples a second; two do nearly twice as many.
     The result is that of `inspect eval EVAL` with the same options, which are passed on.
-    --max-connections is the total over all processes.
     """
     if (resume is None) == (eval_name is None):
         raise click.UsageError("Name an eval, or a folder to --resume.")
@@ -61,15 +59,18 @@ def run_eval(
 
     if resume is not None:
         run = SplitRun.open(resume)
+        if max_connections is not None:
+            changed = {"max_connections": max_connections}
+            run.replace_command(run.command.model_copy(update=changed))
     else:
-        command = EvalCommand.parse(str(eval_name), task_args, limit, options)
+        command = EvalCommand.parse(str(eval_name), task_args, limit, options, max_connections)
         run = SplitRun.create(command, shards or processes, log_dir)
     resuming = f"Resume: misstep run --resume {run.folder}"
     try:
         _run(run, processes, resuming, as_json)
     except KeyboardInterrupt:
         click.echo(f"Interrupted. {resuming}", err=True)
-        sys.exit(_INTERRUPTED)
+        sys.exit(130)
 
 
 def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
@@ -86,9 +87,8 @@ def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
     # Joining makes as many objects as a run does.
     freeze_loaded_objects()
     failed = []
-    for job, problem in local_processes(processes)(
-        [Job(run.folder, shard.index) for shard in left]
-    ):
+    jobs = [Job(run.folder, shard.index) for shard in left]
+    for job, problem in local_processes(processes)(jobs):
         shard = run.shards[job.shard or 0]
         if problem is None:
             console.print(f"{shard} done", highlight=False)

@@ -9,7 +9,7 @@ import click
 from misstep.cli._options import (
     embedded_option,
     log_dir_option,
-    output_folder_option,
+    output_option,
     task_args_option,
 )
 from misstep.cli._output import write_output
@@ -25,7 +25,7 @@ _PAGE = "study.md"
 @task_args_option
 @embedded_option(100, "the set")
 @log_dir_option("logs/study")
-@output_folder_option(f"Folder for {_PAGE} and {STUDY_FOLDER}/.", default=".")
+@output_option("FOLDER", f"Folder for {_PAGE} and {STUDY_FOLDER}/.", default=".")
 def study(
     models: tuple[str, ...],
     critic: str,
@@ -34,7 +34,10 @@ def study(
     log_dir: str,
     output: Path,
 ) -> None:
-    """Study how first-error detection depends on position, length, type and dependants.
+    """Study what first-error detection depends on.
+
+    The study looks at the position and type of the error, the length of the solution, and the
+    steps that depend on the error.
 
     Baselines, the embedded model and every --model judge the same generated solutions. -T gives
     arguments of Procedural: seed, n, steps, position, families, difficulty and others.

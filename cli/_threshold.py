@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from misstep.cli._options import json_option, output_folder_option
+from misstep.cli._options import json_option, output_option
 from misstep.cli._output import print_json, print_table, write_output
 from misstep.registry import printable
 from misstep.reports import (
@@ -25,13 +25,13 @@ from misstep.reports import (
 @click.command()
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @click.option("--tune", default="gsm8k", help="Subset on which the threshold is chosen.")
-@output_folder_option("Folder for the curves, as charts and as data.")
+@output_option("FOLDER", "Folder for the curves, as charts and as data.")
 @json_option
 def threshold(logs: tuple[str, ...], tune: str, output: Path | None, as_json: bool) -> None:
-    """Sweep the threshold of first-error LOGS that hold rewards; no model is called.
+    """Tune the threshold of first-error LOGs that have rewards.
 
     The threshold with the best F1 on one subset is applied to the others, as the ProcessBench paper
-    does with gsm8k. Logs of one model are joined.
+    does with gsm8k. Logs of one model are joined. No model is called.
     """
     tuned = [tune_threshold(model, rows, tune) for model, rows in reward_rows(logs).items()]
     console = Console()

@@ -1,5 +1,6 @@
 """Where models fail: metrics by group of samples, kinds of verdict, votes, rewards and budget."""
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import nan
@@ -25,11 +26,11 @@ Group = str | int | float
 def _length_range(sample: SampleRecord) -> str | None:
     if sample.n_steps is None:
         return None
-    begin = max(start for start in LENGTHS if start <= max(1, sample.n_steps))
-    following = [start for start in LENGTHS if start > begin]
-    if not following:
+    following = bisect(LENGTHS, max(1, sample.n_steps))
+    begin = LENGTHS[following - 1]
+    if following == len(LENGTHS):
         return f"{begin}+"
-    last = following[0] - 1
+    last = LENGTHS[following] - 1
     return f"{begin}" if last == begin else f"{begin}–{last}"
 
 

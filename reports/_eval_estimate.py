@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from misstep.registry import MisstepError, Price, Size, parse_yaml, price_of
 from misstep.reports._estimate import COMPLETION, RunEstimate, estimate, usual_completion
 from misstep.reports._runs import Run, read_logs
-from misstep.reports._tasks import load_task, size_of
+from misstep.reports._tasks import eval_sizes, load_task
 
 _PROTOCOL = ("critic", "style", "order", "votes", "adaptive", "structured")
 """Task arguments that decide how long completions are."""
@@ -31,7 +31,9 @@ def estimate_eval(
     The limit may be a range (start and stop, counted from 0). `prices` is a file of prices in
     Inspect's format, which overrides the registry. The default completion is the registry's mean.
     """
-    task, size = load_task(name, arguments), size_of(name)
+    task = load_task(name, arguments)
+    sizes = {known: size for known, _, size in eval_sizes()}
+    size = sizes[name.removeprefix("misstep/")]
     start, stop = limit if isinstance(limit, tuple) else (0, limit)
     if start:
         task.dataset = task.dataset[start:stop]

@@ -1,12 +1,12 @@
 """Leaderboards: the runs of a benchmark with their intervals, beside published results."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
-from misstep.registry import PublishedResult, PublishedTable, published
+from misstep.registry import PublishedResult, published
 from misstep.reports._frames import FrameRow, dataframe, run_labels
 from misstep.reports._runs import Run
 
@@ -106,7 +106,18 @@ def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFr
     """
     metrics = leaderboard_metrics(benchmark, reading)
     labels = run_labels(benchmark.runs)
-    rows = [_run_row(run, labels[run.id], metrics, reading) for run in benchmark.runs]
+    rows = [
+        {
+            "run": labels[run.id],
+            "model": run.model,
+            "protocol": run.protocol,
+            "published": False,
+            "source": run.file,
+            "samples": len(run.scored),
+            **_metric_columns(run.metrics[run.scorer(reading)], metrics),
+        }
+        for run in benchmark.runs
+    ]
     rows += _published_rows(benchmark, metrics)
     best_first = ranking_metric(benchmark, metrics)
     return dataframe(rows).sort_values(best_first, ascending=False, ignore_index=True)
@@ -117,18 +128,9 @@ def ranking_metric(benchmark: Benchmark, metrics: Sequence[str]) -> str:
     return MEAN if MEAN in metrics and any(_published_rows(benchmark, metrics)) else metrics[0]
 
 
-def _run_row(run: Run, label: str, metrics: Sequence[str], reading: str) -> FrameRow:
-    values = run.metrics[run.scorer(reading)]
+def _metric_columns(values: Mapping[str, float], metrics: Sequence[str]) -> FrameRow:
     columns = (f"{name}{end}" for name in metrics for end in ("", "_lower", "_upper"))
-    return {
-        "run": label,
-        "model": run.model,
-        "protocol": run.protocol,
-        "published": False,
-        "source": run.file,
-        "samples": len(run.scored),
-        **{column: values.get(column, nan) for column in columns},
-    }
+    return {column: values.get(column, nan) for column in columns}
 
 
 def _published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[FrameRow]:
@@ -144,7 +146,16 @@ def _published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[Fr
             same = (model, *(cell.f1 for cell in result.subsets.values()))
             if values and same not in seen:
                 seen.add(same)
-                yield _published_row(table, model, result.protocol, values, metrics)
+                known = {name: value / 100 for name, value in values.items() if value is not None}
+                yield {
+                    "run": model,
+                    "model": model,
+                    "protocol": result.protocol,
+                    "published": True,
+                    "source": f"{table.source}; {table.protocols[result.protocol]}",
+                    "samples": None,
+                    **_metric_columns(known, metrics),
+                }
 
 
 def _published_values(
@@ -173,25 +184,3 @@ def _published_values(
     scores = [result.subsets[name].f1 for name in subsets]
     values[MEAN] = result.mean_f1 if whole or not scores else sum(scores) / len(scores)
     return values
-
-
-def _published_row(
-    table: PublishedTable,
-    model: str,
-    protocol: str,
-    values: dict[str, float | None],
-    metrics: Sequence[str],
-) -> FrameRow:
-    row: FrameRow = {
-        "run": model,
-        "model": model,
-        "protocol": protocol,
-        "published": True,
-        "source": f"{table.source}; {table.protocols[protocol]}",
-        "samples": None,
-    }
-    for name in metrics:
-        value = values.get(name)
-        row[name] = nan if value is None else value / 100
-        row[f"{name}_lower"] = row[f"{name}_upper"] = nan
-    return row

@@ -17,12 +17,6 @@ def eval_sizes() -> Iterator[tuple[str, str, Size]]:
             yield f"{name}.{variant}", facts.description, facts.size
 
 
-def size_of(name: str) -> Size:
-    """Return the size of an eval or variant at its default settings, from the registry."""
-    sizes = {known: size for known, _, size in eval_sizes()}
-    return sizes[name.removeprefix("misstep/")]
-
-
 def load_task(name: str, arguments: dict[str, Any]) -> Task:
     """Return a task by its name, with or without `misstep/`.
 

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Sequence
 from hashlib import sha256
-from itertools import pairwise
 from typing import Any
 
 import yaml
@@ -49,6 +48,8 @@ class EvalCommand(BaseModel):
     """Further options, as typed, without the task's arguments and the limit."""
     config: dict[str, Any] = {}
     """A run configuration, as `inspect eval --run-config` reads it."""
+    max_connections: int | None = None
+    """The total over all workers, if it is not in the configuration."""
     limit: tuple[int, int] | None = None
     """The range of samples: the first, counted from zero, and the one after the last."""
 
@@ -59,49 +60,41 @@ class EvalCommand(BaseModel):
         task_args: Sequence[str],
         limit: tuple[int, int] | None,
         options: Sequence[str],
+        max_connections: int | None = None,
     ) -> "EvalCommand":
-        """Read the arguments of the command line.
-
-        Raises:
-            MisstepError: An option does not go with a split run.
-        """
-        for option in options:
-            name = option.partition("=")[0]
-            if name in _REFUSED:
-                raise MisstepError(f"{name} does not go with a split run: {_REFUSED[name]}")
-        command = cls(
-            eval=eval,
-            task_args=task_arguments(task_args),
-            limit=limit,
-            options=tuple(options),
-        )
-        seed = command._option("--sample-shuffle")
-        if command.shuffles and not (seed.isdigit() and int(seed) > 1):
+        """Read the arguments of the command line; refuse what does not go with a split run."""
+        for name, cure in _REFUSED.items():
+            if any(option.partition("=")[0] == name for option in options):
+                raise MisstepError(f"{name} does not go with a split run: {cure}")
+        shuffle = re.search(r"--sample-shuffle[= ]?(\d*)", " ".join(options))
+        if shuffle and int(shuffle[1] or 0) < 2:
             raise MisstepError(
                 "every part must shuffle alike: give --sample-shuffle a seed of 2 or more, such as "
                 "42 (Inspect reads 0 and 1 as no and yes)"
             )
-        return command
+        return cls(
+            eval=eval,
+            task_args=task_arguments(task_args),
+            options=tuple(options),
+            max_connections=max_connections,
+            limit=limit,
+        )
 
     @property
     def shuffles(self) -> bool:
         """Whether the user asks for shuffled samples."""
-        names = {option.partition("=")[0] for option in self.options}
-        return "--sample-shuffle" in names or "sample_shuffle" in self._settings("eval_config")
+        typed = any(option.startswith("--sample-shuffle") for option in self.options)
+        return typed or "sample_shuffle" in self.config.get("eval_config", {})
 
     @property
     def digest(self) -> str:
         """A hash of everything that can change the results."""
-        content = self.model_dump(mode="json")
+        content = self.model_dump(mode="json", exclude={"max_connections"})
         content["config"] = _result_settings(content["config"])
         return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def check_no_key(self) -> None:
-        """Refuse a command that holds an API key, because commands are written to files.
-
-        Raises:
-            MisstepError: It holds one.
-        """
+        """Refuse a command that holds an API key, because commands are written to files."""
         if _KEY.search(self.model_dump_json()):
             raise MisstepError(
                 "the command of a run is written to a file so that it can be resumed, and an API "
@@ -110,11 +103,7 @@ class EvalCommand(BaseModel):
             )
 
     def load_dataset(self) -> Dataset:
-        """Return all samples of the eval, whatever the limit.
-
-        Raises:
-            MisstepError: The name stands for several tasks, or the samples are not known yet.
-        """
+        """Return all samples of the eval, whatever the limit."""
         tasks = load_tasks(self.eval, dict(self.task_args))
         if len(tasks) != 1:
             raise MisstepError(
@@ -128,11 +117,7 @@ class EvalCommand(BaseModel):
         return tasks[0].dataset
 
     def sample_range(self, size: int) -> tuple[int, int]:
-        """Return the range of samples that the limit leaves of this many.
-
-        Raises:
-            MisstepError: It leaves none.
-        """
+        """Return the range of samples that the limit leaves of this many."""
         start, stop = self.limit or (0, size)
         start, stop = min(start, size), min(stop, size)
         if start >= stop:
@@ -141,54 +126,24 @@ class EvalCommand(BaseModel):
 
     def shared_among(self, workers: int) -> "EvalCommand":
         """Return the command for one of several workers: each has its share of connections."""
-        options = list(self.options)
-        for place, option in enumerate(options):
-            name, equals, value = option.partition("=")
-            if name == "--max-connections" and equals:
-                options[place] = f"{name}={_share(value, workers)}"
-            elif name == "--max-connections" and place + 1 < len(options):
-                options[place + 1] = _share(options[place + 1], workers)
-        config = _with_shares(self.config, workers)
-        return self.model_copy(update={"options": tuple(options), "config": config})
+        shared = _with_shares({_CONNECTIONS: self.max_connections, "config": self.config}, workers)
+        return self.model_copy(update=shared)
 
     def eval_arguments(self, limit: str, log_dir: str, config_file: str) -> list[str]:
-        """Return the arguments of `inspect` that run a part of it.
-
-        Args:
-            limit: Which samples, as `--limit` takes them.
-            log_dir: Where the log goes.
-            config_file: The file with the run configuration.
-        """
+        """Return the arguments of `inspect` that run a range of its samples."""
         return [
-            *("eval", *self._task(), *_FAST, *self.options, *self._configured(config_file)),
+            *("eval", self.eval),
+            *(part for item in self.task_args.items() for part in ("-T", _argument(*item))),
+            *(*_FAST, *self.options, *_connections(self.max_connections)),
+            *(("--run-config", config_file) if self.config else ()),
             *("--limit", limit, "--log-dir", log_dir),
         ]
 
     def retry_arguments(self, log: str, log_dir: str) -> list[str]:
         """Return the arguments of `inspect` that resume a part from its log."""
-        connections = self._option("--max-connections") or self._settings("generate_config").get(
-            _CONNECTIONS
-        )
-        limited = ("--max-connections", str(connections)) if connections else ()
-        return ["eval-retry", log, *_FAST, *limited, "--log-dir", log_dir]
-
-    def _task(self) -> list[str]:
-        given = [f"{name}={_yaml_text(value)}" for name, value in self.task_args.items()]
-        return [self.eval, *(part for text in given for part in ("-T", text))]
-
-    def _configured(self, config_file: str) -> tuple[str, ...]:
-        return ("--run-config", config_file) if self.config else ()
-
-    def _settings(self, name: str) -> dict[str, Any]:
-        return dict(self.config.get(name, {}))
-
-    def _option(self, wanted: str) -> str:
-        """Return the value of an option, or an empty text."""
-        for option, following in pairwise([*self.options, ""]):
-            name, equals, value = option.partition("=")
-            if name == wanted:
-                return value if equals else following
-        return ""
+        general = self.config.get("generate_config", {}).get(_CONNECTIONS)
+        connections = _connections(self.max_connections or general)
+        return ["eval-retry", log, *_FAST, *connections, "--log-dir", log_dir]
 
 
 def _result_settings(config: dict[str, Any]) -> dict[str, Any]:
@@ -203,19 +158,18 @@ def _result_settings(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_shares(config: dict[str, Any], workers: int) -> dict[str, Any]:
-    def shared(name: str, value: object) -> object:
+    def shared(name: str, value: Any) -> Any:  # noqa: ANN401
         if isinstance(value, dict):
             return _with_shares(value, workers)
-        return int(_share(value, workers)) if name == _CONNECTIONS else value
+        return max(1, value // workers) if name == _CONNECTIONS and value else value
 
     return {name: shared(name, value) for name, value in config.items()}
 
 
-def _share(connections: object, workers: int) -> str:
-    # Inspect tells the user about a value that is no number.
-    text = str(connections)
-    return str(max(1, int(text) // workers)) if text.isdigit() else text
+def _connections(count: int | None) -> tuple[str, ...]:
+    return ("--max-connections", str(count)) if count else ()
 
 
-def _yaml_text(value: object) -> str:
-    return yaml.safe_dump(value, default_flow_style=True, width=10**9).removesuffix("...\n").strip()
+def _argument(name: str, value: object) -> str:
+    text = yaml.safe_dump(value, default_flow_style=True, width=10**9)
+    return f"{name}={text.strip().removesuffix('...').strip()}"

@@ -12,13 +12,11 @@ collect_rarely()
 inspect_command = _command.load()
 """Inspect's command line."""
 
-# Inspect loads these at the start of a run: the evals, the agent protocol, the client library.
-for _name in ("misstep.registry.entry_point", "acp", "openai"):
+# A run imports these: evals, agent protocol, client library, check for notebooks, metrics.
+for _name in ("misstep.registry.entry_point", "acp", "openai", "IPython", "numpy.random"):
     with suppress(ImportError):
         importlib.import_module(_name)
 
-from inspect_ai.model import get_model_info  # noqa: E402 (after the collector is set)
-
 # Reads Inspect's list of models, which takes a third of a second.
-get_model_info("openai/gpt-4o")
+importlib.import_module("inspect_ai.model").get_model_info("openai/gpt-4o")
 freeze_loaded_objects()

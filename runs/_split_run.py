@@ -7,7 +7,6 @@ The folder has the layout that Inspect's viewer knows. Beside the joined log `<n
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
@@ -52,14 +51,6 @@ def split(start: int, stop: int, count: int) -> list[Shard]:
     return [Shard(index, first, last) for index, (first, last) in enumerate(pairwise(ends))]
 
 
-class ShardState(StrEnum):
-    """How far a shard is."""
-
-    NEW = "not started"
-    UNFINISHED = "unfinished"
-    DONE = "done"
-
-
 class _Plan(BaseModel):
     model_config = ConfigDict(extra="forbid")
     command: EvalCommand
@@ -91,15 +82,6 @@ class SplitRun:
 
         The shards are random samples of the data, so that easy and hard subsets are spread. They
         are consecutive if the user limits or shuffles the samples, or if samples have no ids.
-
-        Args:
-            command: What to run.
-            count: The number of shards.
-            log_dir: Where the joined log goes.
-            name: The name of the joined log. By default it is one as Inspect makes them.
-
-        Raises:
-            MisstepError: The folder cannot be written, or the command holds an API key.
         """
         command.check_no_key()
         dataset = command.load_dataset()
@@ -114,11 +96,7 @@ class SplitRun:
 
     @classmethod
     def open(cls, folder: str) -> "SplitRun":
-        """Return a run that was planned before.
-
-        Raises:
-            DataError: The folder has no readable plan.
-        """
+        """Return a run that was planned before; a DataError says if its plan cannot be read."""
         folder = folder.rstrip("/")
         files: Any = fsspec
         try:
@@ -133,11 +111,7 @@ class SplitRun:
             raise DataError(f"{folder}/{_PLAN} is not readable: {error}") from None
 
     def replace_command(self, command: EvalCommand) -> None:
-        """Run what is left with other settings, such as more connections.
-
-        Raises:
-            MisstepError: The folder cannot be written, or the command holds an API key.
-        """
+        """Run what is left with other settings, such as more connections."""
         if command != self.command:
             command.check_no_key()
             self.command = self._plan.command = command
@@ -148,28 +122,22 @@ class SplitRun:
         """Where the joined log stands."""
         return f"{self.folder.removesuffix('.shards')}.eval"
 
-    def state(self, shard: Shard) -> ShardState:
-        """Return how far a shard is."""
-        attempt = self._attempt(shard)
-        if attempt is None:
-            return ShardState.NEW
-        return ShardState.DONE if attempt.status == "success" else ShardState.UNFINISHED
+    @property
+    def joined(self) -> bool:
+        """Whether the joined log is there."""
+        system, path = fsspec.url_to_fs(self.location)
+        return bool(system.exists(path))
 
     def unfinished(self) -> list[Shard]:
         """Return the shards that are not done."""
-        return [shard for shard in self.shards if self.state(shard) is not ShardState.DONE]
+        attempts = ((shard, self._attempt(shard)) for shard in self.shards)
+        return [shard for shard, log in attempts if log is None or log.status != "success"]
 
     def next_arguments(
         self, shard: Shard, command: EvalCommand, config_file: str
     ) -> list[str] | None:
-        """Return the arguments of `inspect` that start or resume a shard; None if it is done.
-
-        Args:
-            shard: Which shard.
-            command: The command for one worker.
-            config_file: The file with the run configuration.
-        """
-        log_dir, attempt = self._shard_dir(shard), self._attempt(shard)
+        """Return the arguments of `inspect` that start or resume a shard; None if it is done."""
+        log_dir, attempt = f"{self.folder}/{shard.index}", self._attempt(shard)
         if attempt is None:
             arguments = command.eval_arguments(shard.limit, log_dir, config_file)
             shuffle = [] if self._plan.spread is None else ["--sample-shuffle", str(_SEED)]
@@ -179,41 +147,24 @@ class SplitRun:
         return command.retry_arguments(attempt.location, log_dir)
 
     def join(self) -> EvalLog:
-        """Write the joined log and return its header.
-
-        Raises:
-            MisstepError: A shard is missing or did not succeed; the message names it.
-        """
+        """Write the joined log and return its header; refuse if a shard is missing."""
         attempts = [(shard, self._attempt(shard)) for shard in self.shards]
-        missing = [
-            f"{shard}: " + ("not started" if attempt is None else attempt.status)
-            for shard, attempt in attempts
-            if attempt is None or attempt.status != "success"
+        logs = [
+            ShardLog(shard.index, len(shard), log)
+            for shard, log in attempts
+            if log is not None and log.status == "success"
         ]
-        if missing:
+        if len(logs) < len(attempts):
+            states = (f"{shard}: {log.status if log else 'not started'}" for shard, log in attempts)
             raise MisstepError(
-                f"cannot join the logs, because shards are missing: {'; '.join(missing)}. "
+                f"cannot join the logs, because shards are missing: {'; '.join(states)}. "
                 f"Resume: misstep run --resume {self.folder}"
             )
-        logs = [
-            ShardLog(shard.index, len(shard), attempt)
-            for shard, attempt in attempts
-            if attempt is not None
-        ]
         return join_logs(logs, self.location, self.command.limit, self._plan.spread)
 
     def _attempt(self, shard: Shard) -> EvalLog | None:
         """Return the header of a shard's log that counts: a successful one, else the newest."""
-        logs = list_eval_logs(self._shard_dir(shard), formats=["eval"], recursive=False)
-        headers = [
-            read_eval_log(log, header_only=True)
-            for log in sorted(logs, key=lambda log: (log.mtime or 0, log.name), reverse=True)
-        ]
-        succeeded = [header for header in headers if header.status == "success"]
-        return next(iter(succeeded or headers), None)
-
-    def _shard_dir(self, shard: Shard) -> str:
-        return f"{self.folder}/{shard.index}"
+        return best_log(f"{self.folder}/{shard.index}")
 
     def _write(self) -> None:
         files: Any = fsspec
@@ -223,6 +174,16 @@ class SplitRun:
                 file.write(self._plan.model_dump_json(indent=1))
         except OSError as error:
             raise MisstepError(f"cannot write to {self.folder}: {error}") from None
+
+
+def best_log(folder: str) -> EvalLog | None:
+    """Return the header of the log in a folder that counts: a successful one, else the newest."""
+    logs = list_eval_logs(folder, formats=["eval"], recursive=False)
+    logs.sort(key=lambda log: (log.mtime or 0, log.name), reverse=True)
+    headers = [read_eval_log(log, header_only=True) for log in logs]
+    return next(
+        (header for header in headers if header.status == "success"), next(iter(headers), None)
+    )
 
 
 def _log_name(eval: str) -> str:

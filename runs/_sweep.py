@@ -7,13 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-import fsspec
-from inspect_ai.log import read_eval_log
-
 from misstep.registry import DataError
 from misstep.runs._command import EvalCommand
-from misstep.runs._jobs import Executor, Job, finished_log
-from misstep.runs._split_run import SplitRun
+from misstep.runs._jobs import Executor, Job
+from misstep.runs._split_run import SplitRun, best_log
 from misstep.runs._sweep_file import Sweep, SweepEval, SweepModel
 
 
@@ -49,11 +46,7 @@ class SweepRun:
         return f"{folder}.shards" if self.eval.shards > 1 else folder
 
     def jobs(self) -> list[Job]:
-        """Return what is left to do.
-
-        Raises:
-            MisstepError: The run cannot be planned.
-        """
+        """Return what is left to do; plan the run if it is new."""
         job = Job(self.folder, model=self.label, cpus=self.model.cpus, gpus=self.model.gpus)
         if self.eval.shards == 1:
             self.command.check_no_key()
@@ -68,14 +61,15 @@ class SweepRun:
     def progress(self) -> "RunProgress":
         """Return how far the run is, from the files of its folder."""
         if self.eval.shards == 1:
-            log = finished_log(self.folder)
-            return RunProgress(self, int(log is not None), 1, log.location if log else None)
+            log = best_log(self.folder)
+            done = log is not None and log.status == "success"
+            return RunProgress(self, int(done), 1, log.location if log and done else None)
         try:
             run = SplitRun.open(self.folder)
         except DataError:
             return RunProgress(self, 0, self.eval.shards)
         count = len(run.shards)
-        if _succeeded(run.location):
+        if run.joined:
             return RunProgress(self, count, count, run.location)
         return RunProgress(self, count - len(run.unfinished()), count)
 
@@ -115,15 +109,8 @@ def run_sweep(
 ) -> list[RunProgress]:
     """Run what is missing or failed, and join each run's log when its last shard is done.
 
-    A run that fails never stops the others.
-
-    Args:
-        runs: The runs of a sweep; finished ones are skipped.
-        execute: Who runs the jobs.
-        report: Called with a run's progress whenever a job of it ends.
-
-    Returns:
-        The progress of every run, in order, with its problem if it has one.
+    A run that fails never stops the others. `report` is called whenever a job ends. Returns the
+    progress of every run, with its problem if it has one.
     """
     states = {run.folder: run.progress() for run in runs}
     problems: dict[str, list[str]] = {}
@@ -167,12 +154,7 @@ def _command(
     sweep: Sweep, eval: SweepEval, model: SweepModel, args: dict[str, Any], seed: int | None
 ) -> EvalCommand:
     generate = sweep.generate_config if seed is None else {**sweep.generate_config, "seed": seed}
-    described = {
-        "model": model.model,
-        "base_url": model.base_url,
-        "args": model.args,
-        "config": model.config,
-    }
+    described = model.model_dump(include={"model", "base_url", "args", "config"})
     config = {
         "model": {name: value for name, value in described.items() if value},
         "model_roles": {
@@ -189,8 +171,3 @@ def _command(
         config={name: value for name, value in config.items() if value},
         limit=None if eval.limit is None else (0, eval.limit),
     )
-
-
-def _succeeded(location: str) -> bool:
-    filesystem, path = fsspec.core.url_to_fs(location)
-    return filesystem.exists(path) and read_eval_log(location, header_only=True).status == "success"

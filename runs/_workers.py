@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from multiprocessing import forkserver
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 _PRELOADED = "misstep.runs._preload"
@@ -33,34 +32,13 @@ def start_fork_server() -> None:
         forkserver.ensure_running()
 
 
-def run_inspect(arguments: Sequence[str], env: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Run Inspect's command in a worker; see `run_in_worker`.
-
-    Args:
-        arguments: Arguments of the command.
-        env: Variables to add to the environment.
-
-    Returns:
-        The exit status, and the end of the output.
-    """
-    return run_in_worker(_run_command, list(arguments), env=env)
-
-
 def run_in_worker(
     function: Callable[..., None], *arguments: object, env: Mapping[str, str] | None = None
 ) -> tuple[int, str]:
-    """Call a function in a process of its own; several threads may do so at once.
+    """Call a function in a process of its own; return the exit status and the end of the output.
 
-    The process gets an interrupt when this one ends, for whatever reason. A run of Inspect stops
-    then and saves its log.
-
-    Args:
-        function: A function of a module.
-        arguments: Its arguments.
-        env: Variables to add to the environment.
-
-    Returns:
-        The exit status, and the end of the output.
+    Several threads may do so at once. The process is interrupted when this one ends, for whatever
+    reason; Inspect stops then and saves its log. `env` is added to the environment.
     """
     start_fork_server()
     with tempfile.TemporaryDirectory(prefix="misstep-") as folder:
@@ -74,6 +52,12 @@ def run_in_worker(
         process.join()
         end = output.read_bytes()[-_OUTPUT_BYTES:].decode(errors="replace").strip()
         return process.exitcode or 0, end
+
+
+def run_command(arguments: Sequence[str]) -> None:
+    """Run Inspect's command in this process."""
+    sys.argv = ["inspect", *arguments]
+    import_module(_PRELOADED).inspect_command()
 
 
 def collect_rarely() -> None:
@@ -92,15 +76,9 @@ def _processes() -> Any:  # noqa: ANN401 (the stubs know no context of a variabl
     return multiprocessing.get_context(_START_METHOD)
 
 
-def _run_command(arguments: list[str]) -> None:
-    sys.argv = ["inspect", *arguments]
-    _preload().inspect_command()
-
-
 def _work(
     function: Callable[..., None], arguments: Sequence[object], env: Mapping[str, str], output: str
 ) -> None:
-    """Call a function in this process, which is a worker."""
     # The fork server has the environment and the signals of the time when it started.
     os.environ.clear()
     os.environ.update(env)
@@ -110,17 +88,13 @@ def _work(
         os.dup2(stream.fileno(), 2)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        # Tells why, if the fork server could not load it.
-        _preload()
+        # Raises here what the fork server passed over.
+        import_module(_PRELOADED)
         function(*arguments)
     finally:
         # Servers that providers started are stopped here. Python before 3.14 does not do so in
         # processes of `multiprocessing`.
         atexit._run_exitfuncs()
-
-
-def _preload() -> ModuleType:
-    return import_module(_PRELOADED)
 
 
 def _end_with_parent() -> None:

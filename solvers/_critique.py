@@ -105,13 +105,7 @@ def sections_critique(structured: bool = False) -> Solver:
 def warn_of_long_prompts(
     dataset: Dataset, context: int | None, prompt: Callable[[str, list[str]], str]
 ) -> None:
-    """Warn if prompts are estimated to exceed the context in tokens.
-
-    Args:
-        dataset: The samples.
-        context: The model's context in tokens, or None to skip the check.
-        prompt: Returns the prompt for a problem and its steps.
-    """
+    """Warn if prompts, made of problem and steps, are estimated to exceed the context in tokens."""
     if context is None:
         return
     prompts = {

@@ -1,6 +1,6 @@
 """The solver of guided search: a search by rewards, or one of its baselines."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from random import Random
 from typing import Literal, TypeAlias
 
@@ -9,7 +9,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.registry import MisstepError, UnknownNameError, find_judge
 from misstep.rewards import AGGREGATIONS, Aggregation, RewardModel, find_reward_model
-from misstep.samples import IterationRecord, SampledSolutionRecord, SearchRecord, SearchResult
+from misstep.samples import SearchRecord, SearchResult
 from misstep.solvers._calls import SEED
 from misstep.solvers._policy import BLANK_LINE, CONTINUATIONS, Account, Continuation, Policy
 from misstep.solvers._sampling import (
@@ -94,14 +94,12 @@ def guided_search(
                 on_output=lambda output: account.add_call("reward", output),
             )
 
-        iterations: Sequence[IterationRecord] = ()
-        records: Sequence[SampledSolutionRecord] = ()
-        path_rewards: Sequence[float] = ()
+        left = state.store_as(SearchRecord)
         if method in STEPWISE:
             places = width if method == "beam" else 1
             search = Search(policy, rewards(), account, random, n, places, aggregation, max_steps)
             path, unfinished = await search.run(state.input_text)
-            iterations, path_rewards = search.iterations, path.rewards
+            left.iterations, left.rewards = search.iterations, list(path.rewards)
             steps = list(path.steps)
             text = BLANK_LINE.join(steps)
             result = SearchResult(answer=path.answer, steps=steps, unfinished=unfinished)
@@ -112,7 +110,7 @@ def guided_search(
             result = SearchResult(answer=only.answer, steps=only.steps, unfinished=cut)
         elif method == "majority":
             solutions = await draw_solutions(policy, account, n, budget is not None)
-            records = record_solutions(solutions)
+            left.solutions = record_solutions(solutions)
             answers = [solution.answer for solution in solutions]
             voted = await majority_answer(answers)
             shown = next((one for one in solutions if one.answer == voted), solutions[0])
@@ -121,11 +119,11 @@ def guided_search(
         else:
             solutions = await draw_solutions(policy, account, n, budget is not None)
             solutions = await with_rewards(rewards(), state.input_text, solutions)
-            records = record_solutions(solutions)
+            left.solutions = record_solutions(solutions)
             text, result = await choose_solution(solutions, aggregation, random)
+        left.result = result.model_copy(update={"budget": account.record()})
         state.messages.append(ChatMessageAssistant(content=text))
-        result = result.model_copy(update={"budget": account.record()})
-        leave_result(state, text, result, iterations, records, path_rewards)
+        state.output = ModelOutput.from_content(str(state.model), text)
         return state
 
     return solve
@@ -140,20 +138,3 @@ def _check_counts(**counts: int) -> None:
     for name, value in counts.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise MisstepError(f"{name}={value}: expected a whole number of at least 1.")
-
-
-def leave_result(
-    state: TaskState,
-    text: str,
-    result: SearchResult,
-    iterations: Sequence[IterationRecord] = (),
-    solutions: Sequence[SampledSolutionRecord] = (),
-    rewards: Sequence[float] = (),
-) -> None:
-    """Leave the result of a search in the sample's store, and the solution in its output."""
-    left = state.store_as(SearchRecord)
-    left.result = result
-    left.iterations = list(iterations)
-    left.solutions = list(solutions)
-    left.rewards = list(rewards)
-    state.output = ModelOutput.from_content(str(state.model), text)

@@ -6,9 +6,8 @@ from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOu
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.rewards import Aggregation, Reward
-from misstep.samples import RecordedCritiqueMetadata, RecordedSolutionsMetadata
+from misstep.samples import RecordedCritiqueMetadata, RecordedSolutionsMetadata, SearchRecord
 from misstep.solvers._calls import SEED
-from misstep.solvers._guided_search import leave_result
 from misstep.solvers._policy import BLANK_LINE
 from misstep.solvers._sampling import SampledSolution, choose_solution, record_solutions
 from misstep.solvers._verdicts import first_below, leave_verdict
@@ -75,8 +74,10 @@ def recorded_best_of_n(aggregation: Aggregation = "last") -> Solver:
         # The store keeps the solutions, so the metadata drops them.
         del state.metadata[_RECORDED]
         random = Random(f"{SEED}/{state.sample_id}/{state.epoch}")  # noqa: S311 (not a secret)
-        text, result = await choose_solution(solutions, aggregation, random)
-        leave_result(state, text, result, solutions=record_solutions(solutions))
+        left = state.store_as(SearchRecord)
+        left.solutions = record_solutions(solutions)
+        text, left.result = await choose_solution(solutions, aggregation, random)
+        state.output = ModelOutput.from_content(str(state.model), text)
         return state
 
     return solve

@@ -17,10 +17,6 @@ from tests.support.runs import local_model, run_task
 ROOT = Path(__file__).parents[1]
 
 
-def pytest_addoption(parser):
-    parser.addoption("--all", action="store_true", help="ignored: all tests always run")
-
-
 @pytest.fixture
 def anyio_backend() -> str:
     """Tests marked `anyio` run on asyncio, as Inspect does."""

@@ -162,9 +162,13 @@ def test_every_variation_is_a_span_and_the_turn_is_recorded(whole_run):
 
 def test_the_variations_and_the_samples_run_at_once(tmp_path):
     task = error_recovery(source="generated", per_task=2)
-    with OpenAIServer(student(task.dataset), latency=300) as server:
-        succeed(task, tmp_path, local_model(server))
-        assert server.most_in_flight == 30
+    # A busy machine may need more than 300 ms to send 30 requests.
+    for latency in (300, 3000):
+        with OpenAIServer(student(task.dataset), latency=latency) as server:
+            succeed(task, tmp_path, local_model(server))
+        if server.most_in_flight == 30:
+            return
+    assert server.most_in_flight == 30
 
 
 REPLIES = {

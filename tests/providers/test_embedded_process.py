@@ -105,21 +105,21 @@ def send(run: EvalProcess, name: str) -> float:
     time.sleep(1)
     sent = time.monotonic()
     run.process.send_signal(signal.Signals[name])
-    run.process.wait(timeout=30)
+    run.process.wait(timeout=60)
     return time.monotonic() - sent
-
-
-def test_ctrl_c_ends_a_long_answer_soon_and_leaves_a_log(runs):
-    assert send(runs["SIGINT"], "SIGINT") < 15
-    assert runs["SIGINT"].group_is_gone()
-    assert runs["SIGINT"].log().status == "cancelled"
-    assert not LLAMA_MESSAGES.search(runs["SIGINT"].stderr())
 
 
 def test_a_kill_leaves_no_process_and_a_readable_log(runs):
     assert send(runs["SIGKILL"], "SIGKILL") < 5
     assert runs["SIGKILL"].group_is_gone()
     assert runs["SIGKILL"].log().status == "started"
+
+
+def test_ctrl_c_ends_a_long_answer_soon_and_leaves_a_log(runs):
+    assert send(runs["SIGINT"], "SIGINT") < 20
+    assert runs["SIGINT"].group_is_gone()
+    assert runs["SIGINT"].log().status == "cancelled"
+    assert not LLAMA_MESSAGES.search(runs["SIGINT"].stderr())
 
 
 def test_another_process_gives_the_same_choices_and_ends_without_error(smollm2):

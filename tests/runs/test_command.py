@@ -86,18 +86,14 @@ def test_a_stream_of_samples_is_not_split():
 
 
 @pytest.mark.parametrize(
-    ("options", "workers", "shared"),
-    [
-        (("--max-connections", "64"), 2, ("--max-connections", "32")),
-        (("--max-connections=64", "--model", "m"), 3, ("--max-connections=21", "--model", "m")),
-        (("--max-connections", "3"), 8, ("--max-connections", "1")),
-        (("--max-samples", "64"), 2, ("--max-samples", "64")),
-        (("--max-connections", "many"), 2, ("--max-connections", "many")),
-    ],
+    ("total", "workers", "share"), [(64, 2, 32), (64, 3, 21), (3, 8, 1), (None, 2, None)]
 )
-def test_connections_are_shared_among_workers(options, workers, shared):
-    command = EvalCommand(eval="e", options=options).shared_among(workers)
-    assert command.options == shared
+def test_connections_are_shared_among_workers(total, workers, share):
+    command = EvalCommand.parse("e", [], None, ["--model", "m"], total).shared_among(workers)
+    assert command.max_connections == share
+    line = command.eval_arguments("1-1", "logs", "config.yaml")
+    assert ("--max-connections" in line) is (share is not None)
+    assert share is None or line[line.index("--max-connections") + 1] == str(share)
 
 
 def test_connections_of_a_configuration_are_shared_among_workers():
@@ -112,7 +108,7 @@ def test_connections_of_a_configuration_are_shared_among_workers():
 
 
 def test_a_resumed_part_has_its_share_of_connections_too():
-    command = EvalCommand(eval="e", options=("--max-connections", "64")).shared_among(2)
+    command = EvalCommand(eval="e", max_connections=64).shared_among(2)
     line = command.retry_arguments("a.eval", "logs")
     assert line[line.index("--max-connections") + 1] == "32"
     config = {"generate_config": {"max_connections": 10}}
@@ -140,6 +136,7 @@ def digest(**config):
 )
 def test_what_cannot_change_results_does_not_change_the_digest(config):
     assert digest(**config) == digest()
+    assert EvalCommand(eval="e", max_connections=9).digest == digest()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 from misstep.registry import DataError, MisstepError
-from misstep.runs import EvalCommand, Job, Shard, SplitRun, local_processes, run_job, split
+from misstep.runs import EvalCommand, Job, SplitRun, local_processes
+from misstep.runs._jobs import run_job
+from misstep.runs._split_run import Shard, split
 from tests.support.openai_server import OpenAIServer, short
 
 EVAL = "misstep/processbench.sample"
@@ -30,13 +32,9 @@ def slow_server():
         yield server
 
 
-def planned(tmp_path, url, *options, count=2, limit=(0, 40)):
-    command = EvalCommand.parse(
-        EVAL,
-        [],
-        limit,
-        ["--model", "openai-api/local/critic", "--model-base-url", url, *options],
-    )
+def planned(tmp_path, url, *options, count=2, limit=(0, 40), connections=None):
+    model = ["--model", "openai-api/local/critic", "--model-base-url", url]
+    command = EvalCommand.parse(EVAL, [], limit, [*model, *options], max_connections=connections)
     return SplitRun.create(command, count, str(tmp_path))
 
 
@@ -89,9 +87,9 @@ def test_a_shuffle_that_the_user_asks_for_is_kept(tmp_path):
 
 
 def test_another_command_for_what_is_left_is_kept_in_the_plan(tmp_path):
-    command = EvalCommand.parse(EVAL, [], (0, 4), ["--max-connections", "1"])
+    command = EvalCommand.parse(EVAL, [], (0, 4), [], 1)
     run = SplitRun.create(command, 2, str(tmp_path))
-    faster = EvalCommand.parse(EVAL, [], (0, 4), ["--max-connections", "9"])
+    faster = EvalCommand.parse(EVAL, [], (0, 4), [], 9)
     run.replace_command(faster)
     assert SplitRun.open(run.folder).command == faster
 
@@ -124,8 +122,8 @@ def key(monkeypatch):
 
 def test_a_run_whose_parent_is_killed_is_resumed(tmp_path, slow_server):
     server = slow_server
-    slowly = ("--max-connections", "1", "--log-buffer", "1")
-    run = planned(tmp_path, server.url, *slowly, count=1, limit=(0, 30))
+    saved = ("--log-buffer", "1")
+    run = planned(tmp_path, server.url, *saved, count=1, limit=(0, 30), connections=1)
     parent = subprocess.Popen(
         [Path(sys.executable).with_name("misstep"), "run", "--resume", run.folder],
         stdout=subprocess.DEVNULL,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
 
-from misstep.runs import run_inspect
+from misstep.runs._workers import run_command, run_in_worker
 
 WAITING = """
 import atexit
@@ -72,6 +72,10 @@ def is_alive(pid):
         return stat.read_text(encoding="utf-8").rpartition(") ")[2][0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def run_inspect(arguments, env=None):
+    return run_in_worker(run_command, arguments, env=env)
 
 
 @pytest.fixture
@@ -145,7 +149,10 @@ def test_inspect_is_loaded_by_the_fork_server_and_not_by_each_worker(waiting, tm
 def test_where_inspect_cannot_be_loaded_the_reason_is_returned(tmp_path):
     (tmp_path / "inspect_ai").mkdir()
     (tmp_path / "inspect_ai" / "__init__.py").write_text("raise ImportError('no such luck')")
-    program = "from misstep.runs import run_inspect; print(run_inspect(['info', 'version']))"
+    program = (
+        "from misstep.runs._workers import run_command, run_in_worker\n"
+        "print(run_in_worker(run_command, ['info', 'version']))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
@@ -158,7 +165,10 @@ def test_where_inspect_cannot_be_loaded_the_reason_is_returned(tmp_path):
 
 @forks
 def test_a_run_is_stopped_when_the_parent_is_killed(waiting, tmp_path):
-    program = f"from misstep.runs import run_inspect; run_inspect({waiting!r})"
+    program = (
+        "from misstep.runs._workers import run_command, run_in_worker\n"
+        f"run_in_worker(run_command, {waiting!r})"
+    )
     with subprocess.Popen([sys.executable, "-c", program]) as parent:
         assert eventually((tmp_path / "pid").exists)
         helpers = children(parent.pid)
@@ -173,9 +183,9 @@ def test_a_run_is_stopped_when_the_parent_is_killed(waiting, tmp_path):
 def test_ctrl_c_reaches_the_run_which_saves_its_log(waiting, tmp_path):
     program = (
         "import os, signal\n"
-        "from misstep.runs import run_inspect\n"
+        "from misstep.runs._workers import run_command, run_in_worker\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        f"print(run_inspect({waiting!r})[0])"
+        f"print(run_in_worker(run_command, {waiting!r})[0])"
     )
     command = [sys.executable, "-c", program]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as parent:
