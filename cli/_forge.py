@@ -38,7 +38,7 @@ from misstep.reports import (
 
 @click.group()
 def forge() -> None:
-    """Build, check and show sets of worked solutions with an injected late error."""
+    """Build, check and show sets of solutions with an injected error."""
 
 
 forge.add_command(build)
@@ -89,7 +89,7 @@ def check(file: str, details: bool, as_json: bool) -> None:
     failed = len(result.failures) + len({problem.number for problem in result.bad})
     total = failed + len(result.examples) - len(result.failures)
     failures = [
-        {"example": name, "check": one.check, "reason": one.reason, "detail": one.detail}
+        {"example": name, "check": one.stage, "reason": one.reason, "detail": one.detail}
         for name, found in result.failures.items()
         for one in found
     ]

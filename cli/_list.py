@@ -12,7 +12,7 @@ from misstep.reports import eval_sizes
 @click.command("list")
 @json_option
 def list_evals(as_json: bool) -> None:
-    """Print every eval and variant, with its size at the default settings."""
+    """Print every eval and variant with its size (default settings)."""
     sizes = list(eval_sizes())
     if as_json:
         print_json(

@@ -10,7 +10,7 @@ from misstep.reports import RecoveryGrouping, recovery_chart, recovery_rates, sa
 
 @click.group("plot")
 def plot() -> None:
-    """Draw charts of logs: .svg, .png, .html, or .json for the Vega-Lite specification."""
+    """Draw charts of logs: .svg, .png, .html, or .json (Vega-Lite)."""
 
 
 @plot.command("recovery")

@@ -16,7 +16,10 @@ from misstep.reports import planned_runs, reference_page, run_planned
 @embedded_option(8, "each set")
 @count_option("--max-tokens", 48, 1, "Maximum tokens of one completion of the embedded model.")
 def reference(output: Path, log_dir: str, embedded: int, max_tokens: int) -> None:
-    """Run the baselines and the embedded model on every bundled set, and write tables."""
+    """Run baselines and the embedded model on all bundled sets.
+
+    The results are written as tables in Markdown.
+    """
     folder = Path(log_dir) / datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
     for planned in planned_runs(embedded > 0):
         label = planned.arguments.get("critic", planned.model)

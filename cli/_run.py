@@ -1,6 +1,8 @@
 """`misstep run`: an eval in several processes, as one log."""
 
 import sys
+from importlib import import_module
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import click
@@ -84,8 +86,9 @@ def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
         f"{run.command.eval}: {len(left)} of {len(run.shards)} shards to run, {processes} at once",
         highlight=False,
     )
-    # Joining makes as many objects as a run does.
+    # Joining makes as many objects as a run does, and needs numpy: it is loaded in the meantime.
     freeze_loaded_objects()
+    Thread(target=import_module, args=("numpy.random",), daemon=True).start()
     failed = []
     jobs = [Job(run.folder, shard.index) for shard in left]
     for job, problem in local_processes(processes)(jobs):

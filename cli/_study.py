@@ -34,7 +34,10 @@ def study(
     log_dir: str,
     output: Path,
 ) -> None:
-    """Study how first-error detection depends on position, length, type and dependants.
+    """Study what first-error detection depends on.
+
+    The study looks at the position and type of the error, the length of the solution, and the
+    steps that depend on the error.
 
     Baselines, the embedded model and every --model judge the same generated solutions. -T gives
     arguments of Procedural: seed, n, steps, position, families, difficulty and others.

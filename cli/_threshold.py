@@ -28,10 +28,10 @@ from misstep.reports import (
 @output_option("FOLDER", "Folder for the curves, as charts and as data.")
 @json_option
 def threshold(logs: tuple[str, ...], tune: str, output: Path | None, as_json: bool) -> None:
-    """Sweep the threshold of first-error LOGS that hold rewards; no model is called.
+    """Tune the threshold of first-error LOGs that have rewards.
 
     The threshold with the best F1 on one subset is applied to the others, as the ProcessBench paper
-    does with gsm8k. Logs of one model are joined.
+    does with gsm8k. Logs of one model are joined. No model is called.
     """
     tuned = [tune_threshold(model, rows, tune) for model, rows in reward_rows(logs).items()]
     console = Console()

@@ -39,9 +39,10 @@ AUTOMATIC_CHECKS = tuple(check for check in Check if check is not Check.CONFIRME
 
 @dataclass(frozen=True)
 class Failure:
-    """A check that an example fails."""
+    """Why an example or an attempt fails."""
 
-    check: Check
+    stage: str
+    """The check, or `reply` or `call` if the injector gave no example."""
     reason: str
     """A short name, for counts."""
     detail: str
@@ -49,8 +50,8 @@ class Failure:
 
     @property
     def name(self) -> str:
-        """The check and the reason, as in counts."""
-        return f"{self.check}: {self.reason}"
+        """The stage and the reason, as in counts."""
+        return f"{self.stage}: {self.reason}"
 
 
 def late_start(steps: int, fraction: float) -> int:
@@ -276,7 +277,7 @@ class Audit:
         return Counter(
             check
             for failures in self.failures.values()
-            for check in {failure.check for failure in failures}
+            for check in {failure.stage for failure in failures}
         )
 
     @property
@@ -285,7 +286,7 @@ class Audit:
         return Counter(
             pair
             for failures in self.failures.values()
-            for pair in {(failure.check.value, failure.reason) for failure in failures}
+            for pair in {(failure.stage, failure.reason) for failure in failures}
         )
 
 

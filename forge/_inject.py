@@ -32,7 +32,6 @@ from misstep.forge._checks import (
 from misstep.forge._example import LATE_FRACTION, Example
 from misstep.forge._messages import (
     InjectionReply,
-    Reject,
     ReviewReply,
     complaint_text,
     read_reply,
@@ -80,7 +79,7 @@ class InjectionResult:
 
     example: dict[str, Any] | None = None
     """The accepted example."""
-    rejects: list[Reject] = field(default_factory=list)
+    rejects: list[Failure] = field(default_factory=list)
     """The failures of the last attempt, if no example was accepted."""
     attempts: int = 0
     spent: CallUsage = field(default_factory=CallUsage)
@@ -178,12 +177,12 @@ class _Injection:
         for attempt in range(max_attempts):
             result.attempts = attempt + 1
             output = await self._ask(self.injector, messages, InjectionReply, attempt)
-            if isinstance(output, Reject):
+            if isinstance(output, Failure):
                 # There is no reply to complain about, so the same messages are sent again.
                 result.rejects = [output]
                 continue
             read = self._read(output)
-            if isinstance(read, Reject):
+            if isinstance(read, Failure):
                 result.rejects = [read]
             else:
                 result.rejects = await self._check(read, attempt)
@@ -198,22 +197,22 @@ class _Injection:
             ]
         return result
 
-    def _read(self, output: ModelOutput) -> Example | Reject:
+    def _read(self, output: ModelOutput) -> Example | Failure:
         """Return the example in a reply. The steps before the error are the original ones."""
         if output.stop_reason in _FAILED_STOPS:
-            return Reject("reply", *_FAILED_STOPS[output.stop_reason])
+            return Failure("reply", *_FAILED_STOPS[output.stop_reason])
         reply = read_reply(output.completion, InjectionReply)
-        if isinstance(reply, Reject):
+        if isinstance(reply, Failure):
             return reply
         steps: list[str] = self.state.metadata["steps"]
         if not 0 <= reply.error_step < len(steps):
             detail = f"step {reply.error_step} is not one of 0 to {len(steps) - 1}"
-            return Reject(Check.ERROR_IN_LAST_QUARTER.value, "step_out_of_range", detail)
+            return Failure(Check.ERROR_IN_LAST_QUARTER, "step_out_of_range", detail)
         allowed = self.state.metadata["error_types"]
         if reply.error_type not in allowed:
             names = ", ".join(allowed)
             detail = f"{reply.error_type!r} is none of those that were asked for: {names}"
-            return Reject(Check.LOGICAL_ERROR_TYPE.value, "unknown_type", detail)
+            return Failure(Check.LOGICAL_ERROR_TYPE, "unknown_type", detail)
         return _example(
             self.state,
             [*steps[: reply.error_step], *(step.strip() for step in reply.rewritten_steps)],
@@ -228,13 +227,13 @@ class _Injection:
             detection_difficulty=reply.detection_difficulty,
         )
 
-    async def _check(self, example: Example, attempt: int) -> list[Reject]:
+    async def _check(self, example: Example, attempt: int) -> list[Failure]:
         """Return the failures of the automatic checks and of the review, if there is one."""
         failures = check_example(example, await compare_final_answer_async(example))
         if not failures and self.reviewer is not None:
             failures = await self._review(self.reviewer, example, attempt)
             example.checks.append(Check.CONFIRMED.value)
-        return [Reject(one.check.value, one.reason, one.detail) for one in failures]
+        return failures
 
     async def _review(self, reviewer: Model, example: Example, attempt: int) -> list[Failure]:
         messages: list[ChatMessage] = [
@@ -242,10 +241,10 @@ class _Injection:
             ChatMessageUser(content=review_text(example)),
         ]
         output = await self._ask(reviewer, messages, ReviewReply, attempt)
-        if isinstance(output, Reject):
+        if isinstance(output, Failure):
             return [Failure(Check.CONFIRMED, output.reason, output.detail)]
         reply = read_reply(output.completion, ReviewReply)
-        if isinstance(reply, Reject):
+        if isinstance(reply, Failure):
             return [Failure(Check.CONFIRMED, f"reviewer_{reply.reason}", reply.detail)]
         if reply.confirmed and reply.first_wrong_step == example.label:
             return []
@@ -254,7 +253,7 @@ class _Injection:
 
     async def _ask(
         self, model: Model, messages: list[ChatMessage], reply: type, attempt: int
-    ) -> ModelOutput | Reject:
+    ) -> ModelOutput | Failure:
         """Make one call. A call that was answered once, also in an earlier run, is not repeated."""
         config = self.configure(attempt, reply)
         policy = CachePolicy(expiry=None, scopes={"sample": str(self.state.sample_id)})
@@ -266,7 +265,7 @@ class _Injection:
             # Inspect has made its retries. The failure is recorded and never becomes an example.
             if getattr(problem, "status_code", None) in _FATAL_STATUS:
                 raise
-            return Reject("call", type(problem).__name__, " ".join(str(problem).split())[:300])
+            return Failure("call", type(problem).__name__, " ".join(str(problem).split())[:300])
         await let_new_calls_start()
         self.result.spent.add(output)
         self.state.output = output

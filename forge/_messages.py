@@ -3,13 +3,12 @@
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from inspect_ai.solver import TaskState
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from misstep.forge._checks import late_start
+from misstep.forge._checks import Failure, late_start
 from misstep.forge._example import Example
 from misstep.registry import fill, injection_prompts, taxonomy
 from misstep.solvers import tagged
@@ -44,20 +43,6 @@ class ReviewReply(BaseModel):
     reason: str
 
 
-@dataclass(frozen=True)
-class Reject:
-    """Why an attempt failed."""
-
-    stage: str
-    reason: str
-    detail: str
-
-    @property
-    def name(self) -> str:
-        """The stage and the reason, as in counts."""
-        return f"{self.stage}: {self.reason}"
-
-
 def system_text(state: TaskState) -> str:
     """Return the system message for the injector."""
     kinds = taxonomy()
@@ -87,9 +72,9 @@ def request_text(state: TaskState, late_fraction: float) -> str:
     )
 
 
-def complaint_text(rejects: Iterable[Reject]) -> str:
+def complaint_text(failures: Iterable[Failure]) -> str:
     """Return the message that lists the failures of a reply."""
-    complaints = "\n".join(f"- {reject.stage}: {reject.detail}" for reject in rejects)
+    complaints = "\n".join(f"- {failure.stage}: {failure.detail}" for failure in failures)
     return fill(injection_prompts().complaint, {"{complaints}": complaints})
 
 
@@ -107,7 +92,7 @@ def review_text(example: Example) -> str:
     )
 
 
-def read_reply(text: str, kind: type[T]) -> T | Reject:
+def read_reply(text: str, kind: type[T]) -> T | Failure:
     """Return the JSON object in a reply, alone or in a code block, or why there is none."""
     fenced = _FENCED.search(text)
     body = (fenced[1] if fenced else text).strip()
@@ -115,7 +100,7 @@ def read_reply(text: str, kind: type[T]) -> T | Reject:
     try:
         content = json.loads(body[start : end + 1] if 0 <= start < end else body)
     except (ValueError, RecursionError) as problem:  # ValueError also for a number that is too long
-        return Reject("reply", "not_json", f"the reply is not JSON: {problem}")
+        return Failure("reply", "not_json", f"the reply is not JSON: {problem}")
     try:
         return kind.model_validate(content)
     except ValidationError as problem:
@@ -123,4 +108,4 @@ def read_reply(text: str, kind: type[T]) -> T | Reject:
         missing = any(error["type"] == "missing" for error in errors)
         detail = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'reply'}: {e['msg']}" for e in errors)
         reason = "missing_field" if missing else "malformed_field"
-        return Reject("reply", reason, detail)
+        return Failure("reply", reason, detail)

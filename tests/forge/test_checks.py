@@ -213,7 +213,7 @@ def test_reasons_are_those_that_a_person_finds(recorded, name):
 def test_the_position_is_the_only_fault_that_a_rule_can_find_in_some(recorded):
     """Even without the demands that all of them fail, four of five are rejected."""
     common = {"minimal", "declared_step", "logical_error_type"}
-    rest = [i for i, found in recorded.failures.items() if {one.check for one in found} - common]
+    rest = [i for i, found in recorded.failures.items() if {one.stage for one in found} - common]
     assert len(rest) >= 0.8 * 59
 
 

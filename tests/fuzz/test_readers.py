@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from misstep.boxes import boxes, last_boxed
-from misstep.forge import split_steps
-from misstep.forge._messages import InjectionReply, Reject, read_reply
+from misstep.forge import Failure, split_steps
+from misstep.forge._messages import InjectionReply, read_reply
 from misstep.loaders import check_rows
 from misstep.loaders._files import parse_rows
 from misstep.registry import DataError, MisstepError, RegistryError, task_arguments
@@ -124,7 +124,7 @@ replies = st.dictionaries(
 @given(texts | replies | st.just('{"error_step": ' + "9" * 5_000 + "}"))
 def test_an_injected_reply_is_whole_or_refused_by_name(text):
     reply = read_reply(text, InjectionReply)
-    if isinstance(reply, Reject):
+    if isinstance(reply, Failure):
         assert reply.reason in {"not_json", "missing_field", "malformed_field"}
     else:
         assert reply.rewritten_steps
