@@ -44,7 +44,9 @@ def power_of(
     power: float,
     as_json: bool,
 ) -> None:
-    """Print how many samples show a difference, or which one a set shows.
+    """Print how many samples show a difference.
+
+    Or print the smallest difference that a set of samples can show.
 
     misstep power --accuracies 0.60 0.65; misstep power processbench.gsm8k --accuracy 0.7;
     misstep power A.eval B.eval

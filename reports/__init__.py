@@ -28,8 +28,13 @@ from misstep.reports._comparison_text import (
     differing_table,
     run_lines,
 )
-from misstep.reports._estimate import RunEstimate, estimate
-from misstep.reports._eval_estimate import comparable_runs, estimate_eval, estimate_notes
+from misstep.reports._estimate import (
+    RunEstimate,
+    comparable_runs,
+    estimate,
+    estimate_eval,
+    estimate_notes,
+)
 from misstep.reports._exports import EXPORT_FORMATS, export_log
 from misstep.reports._forge_charts import step_counts_chart
 from misstep.reports._forge_page import MAX_EXAMPLES as FORGE_REPORT_EXAMPLES
@@ -66,8 +71,7 @@ from misstep.reports._recovery import (
 from misstep.reports._reference import planned_runs, reference_page, run_planned
 from misstep.reports._report import VIEWER, build_report, report_page
 from misstep.reports._runs import Logs, Run, read_logs, read_run
-from misstep.reports._study_page import STUDY_FOLDER, build_study
-from misstep.reports._study_runs import study_runs
+from misstep.reports._study_page import STUDY_FOLDER, build_study, study_runs
 from misstep.reports._tasks import eval_sizes, load_task
 from misstep.reports._text import (
     UNDEFINED,

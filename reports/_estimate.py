@@ -4,24 +4,37 @@ import asyncio
 import hashlib
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import yaml
 from inspect_ai import Task
 from inspect_ai.model import ChatMessage, get_model
+from pydantic import TypeAdapter, ValidationError
 
-from misstep.registry import CHARACTERS_PER_TOKEN, Price, Size, service_model
+from misstep.registry import (
+    CHARACTERS_PER_TOKEN,
+    MisstepError,
+    Price,
+    Size,
+    parse_yaml,
+    price_of,
+    service_model,
+)
 from misstep.reports._dry_run import DryRun, dry_run
-from misstep.reports._runs import Run
+from misstep.reports._runs import Run, read_logs
+from misstep.reports._tasks import eval_sizes, load_task
 
 T = TypeVar("T")
 
 COMPLETION = 500
 """The default tokens of a completion: the registry's estimate of a critique."""
+_PROTOCOL = ("critic", "style", "order", "votes", "adaptive", "structured")
+"""Task arguments that decide how long completions are."""
 _ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 """Where tiktoken downloads an encoding; the name of its cache file derives from it."""
 _TOKENS_PER_MESSAGE, _TOKENS_PER_REPLY = 4, 3
@@ -82,7 +95,11 @@ def estimate(
     """
     counter = token_counter(model)
     walked = _run_in_thread(dry_run(task, completion or COMPLETION, limit, roles))
-    prompt_tokens = sum(_run_in_thread(_prompt_tokens(counter, walked)))
+
+    async def count_prompts() -> int:
+        return sum([await counter.count(call.messages) for call in walked.calls])
+
+    prompt_tokens = _run_in_thread(count_prompts())
     completion_tokens, rule = _completion_tokens(walked, completion, runs)
     prompt_rule, exact = counter.rule, counter.exact
     is_search = any(call.role for call in walked.calls)
@@ -113,17 +130,92 @@ def estimate(
     )
 
 
-def usual_completion(task: Task, size: Size) -> int:
-    """The tokens of a completion, from the registry's size of a task at its default settings."""
-    walked = _run_in_thread(dry_run(task, COMPLETION, 3, ()))
+def estimate_eval(
+    name: str,
+    arguments: dict[str, Any],
+    model: str,
+    limit: int | tuple[int, int] | None = None,
+    roles: Sequence[str] = (),
+    completion: int | None = None,
+    runs: Sequence[Run] = (),
+    prices: Path | None = None,
+) -> RunEstimate:
+    """Estimate a run of a registered eval, as `estimate` does.
+
+    The limit may be a range (start and stop, counted from 0). `prices` is a file of prices in
+    Inspect's format, which overrides the registry. The default completion is the registry's mean.
+    """
+    task = load_task(name, arguments)
+    sizes = {known: size for known, _, size in eval_sizes()}
+    size = sizes[name.removeprefix("misstep/")]
+    start, stop = limit if isinstance(limit, tuple) else (0, limit)
+    if start:
+        task.dataset = task.dataset[start:stop]
+        stop = None
+    length = completion or _registered_completion(name, size)
+    return estimate(task, model, length, runs, _price(model, prices), stop, roles, size)
+
+
+def comparable_runs(
+    logs: Sequence[str], name: str, model: str, arguments: dict[str, Any]
+) -> list[Run]:
+    """Return earlier runs of the same eval and model that were asked in the same way."""
+    base = name.removeprefix("misstep/").partition(".")[0].replace("-", "_")
+    return [
+        run
+        for run in read_logs(*logs).runs
+        if run.eval == base
+        and run.model == model
+        and all(run.settings.get(key) == arguments.get(key) for key in _PROTOCOL)
+    ]
+
+
+def estimate_notes(arguments: dict[str, Any], result: RunEstimate) -> Iterator[str]:
+    """Yield sentences on the limits of an estimate."""
+    if arguments.get("adaptive"):
+        yield "Adaptive voting: this is the smallest number of calls, if all votes agree."
+    if arguments.get("critic") == "stepwise":
+        yield "Stepwise: this is the largest number of calls, if every step is judged right."
+    if result.failed:
+        yield (
+            f"{result.failed:,} of {result.samples:,} samples failed in the dry run; only their "
+            f"calls before the failure are counted: {result.failure}"
+        )
+
+
+def _registered_completion(name: str, size: Size) -> int:
+    """Return the tokens of a completion by the registry, if the task has defaults that work."""
+    try:
+        walked = _run_in_thread(dry_run(load_task(name, {}), COMPLETION, 3, ()))
+    except MisstepError:
+        return COMPLETION
     if not walked.completions or any(call.role for call in walked.calls):
         return COMPLETION
     per_sample = size.completion_tokens / size.samples
     return max(1, round(per_sample * walked.samples / walked.completions))
 
 
-async def _prompt_tokens(counter: "TokenCounter", walked: DryRun) -> list[int]:
-    return [await counter.count(call.messages) for call in walked.calls]
+def _price(model: str, file: Path | None) -> tuple[Price, str] | None:
+    if file is not None and (given := _prices_in(file).get(model)):
+        return given, str(file)
+    known = price_of(model)
+    return (known, f"{known.source}, {known.date}") if known else None
+
+
+def _prices_in(file: Path) -> dict[str, Price]:
+    try:
+        content = parse_yaml(file.read_text(encoding="utf-8"))
+        costs = TypeAdapter(dict[str, dict[str, float]]).validate_python(content)
+        facts = {"source": str(file), "date": "2000-01-01"}
+        return {
+            model: Price.model_validate({key: cost[key] for key in ("input", "output")} | facts)
+            for model, cost in costs.items()
+        }
+    except (yaml.YAMLError, UnicodeDecodeError, ValidationError, KeyError) as problem:
+        raise MisstepError(
+            f"{file}: not a file of prices; it maps model names to input and output prices: "
+            f"{' '.join(str(problem).split())}"
+        ) from None
 
 
 def _run_in_thread(work: Coroutine[None, None, T]) -> T:

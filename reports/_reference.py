@@ -8,15 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from misstep.registry import MisstepError, evals
-from misstep.reports._leaderboard import (
-    benchmarks,
-    leaderboard,
-    leaderboard_metrics,
-    metric_name,
-)
+from misstep.reports._leaderboard import benchmarks, leaderboard, leaderboard_metrics, metric_name
 from misstep.reports._runs import Run, read_logs
 from misstep.reports._tasks import load_task
-from misstep.reports._text import markdown_table, percent, with_interval
+from misstep.reports._text import markdown_table, page_file, percent, with_interval
 
 EMBEDDED = "embedded/smollm2"
 NO_MODEL = "mockllm/model"
@@ -91,14 +86,14 @@ def reference_page(folder: Path, command: str, limit: int) -> str:
     if logs.skipped:
         raise MisstepError(f"{logs.skipped[0].location}: {logs.skipped[0].reason}")
     parts = [
-        "# Reference results\n",
-        "Baselines that call no model, and the embedded SmolLM2-135M, on the sets that are\n"
-        "bundled with misstep. Every table of results needs them for comparison.\n\n"
-        "A model of 135 million parameters cannot judge mathematics. It ran on\n"
-        f"{limit} samples of each set, drawn with seed {SEED}, to show that everything works. Its\n"
-        "metrics mean no more than that.\n",
-        f"`{command}`, misstep {version('misstep')}, Inspect {version('inspect-ai')},\n"
-        f"{datetime.now(UTC):%Y-%m-%d}. Metrics in percent, with 95% intervals.\n",
+        page_file("reference.md").format(
+            limit=limit,
+            seed=SEED,
+            command=command,
+            version=version("misstep"),
+            inspect=version("inspect-ai"),
+            date=f"{datetime.now(UTC):%Y-%m-%d}",
+        )
     ]
     for benchmark in benchmarks(logs.runs):
         metrics = leaderboard_metrics(benchmark)[:4]

@@ -1,15 +1,16 @@
-"""The study as a Markdown page with charts and data."""
+"""The study: its runs, and their results as a Markdown page with charts and data."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from inspect_ai.log import EvalLog
 
 from misstep.generator import VERSION
+from misstep.registry import MisstepError
 from misstep.reports._charts import FINDING_COLOURS, chart_bytes, chart_library
 from misstep.reports._runs import Run, read_run
 from misstep.reports._samples import ON_CORRECT, ON_ERRORS, Finding
@@ -29,6 +30,11 @@ from misstep.reports._text import p_text, page_file, percent, with_interval
 if TYPE_CHECKING:
     from misstep.reports._charts import Chart
 
+TASK = "misstep/procedural"
+BASELINES = ("no_error", "last_step", "uniform", "label_distribution")
+EMBEDDED = "embedded/smollm2"
+EMBEDDED_CRITIC = "stepwise"
+"""The embedded model cannot write a critique; asked step by step, it answers with one word."""
 STUDY_FOLDER = "study"
 """The folder of the charts and the data, next to the page."""
 
@@ -78,6 +84,62 @@ class Study:
     samples: list[DataRow]
 
 
+def study_runs(
+    models: Sequence[str], critic: str, arguments: dict[str, Any], embedded: int, log_dir: str
+) -> Iterator[CriticRun]:
+    """Yield the study's runs; runs that are already finished are read from their logs.
+
+    The arguments are those of Procedural. The embedded model gets `embedded` samples; 0 skips it.
+    """
+    if "critic" in arguments:
+        raise MisstepError("-T critic: use --critic to choose the critic of the models.")
+    baselines = [arguments | {"critic": baseline} for baseline in BASELINES]
+    # Inspect's full display takes longer than these runs.
+    logs = _finished_logs(baselines, "none/none", log_dir, display="log", log_realtime=False)
+    yield from map(CriticRun, BASELINES, logs)
+    if embedded:
+        asked = arguments | {"critic": EMBEDDED_CRITIC}
+        [log] = _finished_logs([asked], EMBEDDED, log_dir, limit=embedded)
+        yield CriticRun(f"{EMBEDDED}, {EMBEDDED_CRITIC}", log)
+    for model in models:
+        [log] = _finished_logs([arguments | {"critic": critic}], model, log_dir)
+        yield CriticRun(f"{model}, {critic}", log)
+
+
+def _finished_logs(
+    arguments: Sequence[dict[str, Any]],
+    model: str,
+    log_dir: str,
+    **options: Any,  # noqa: ANN401
+) -> list[EvalLog]:
+    """Return the logs of finished runs, in order; those of earlier commands are used again."""
+    from inspect_ai import eval_set
+    from inspect_ai.util import registry_create
+
+    try:
+        tasks = [registry_create("task", TASK, **own) for own in arguments]
+    except TypeError as problem:
+        raise MisstepError(f"-T: {problem}. `misstep study --help` names some.") from None
+    # The folder may hold logs of other studies: runs are told apart by their arguments.
+    success, logs = eval_set(
+        tasks,
+        model=model,
+        log_dir=log_dir,
+        log_dir_allow_dirty=True,
+        retry_attempts=0,
+        retry_immediate=False,
+        **options,
+    )
+    for log in logs:
+        if not success or log.results is None:
+            raise MisstepError(
+                f"{model}: a run ended with the status {log.status!r}. Its log is {log.location}. "
+                "Rerun the same command to resume it."
+            )
+    by_critic = {log.eval.task_args["critic"]: log for log in logs}
+    return [by_critic[own["critic"]] for own in arguments]
+
+
 def build_study(runs: Sequence[CriticRun], command: str) -> Study:
     """Build the study of finished runs on the same generated rows, made by a command."""
     table = [judged for run in runs for judged in judged_samples(run.run, run.critic)]
@@ -98,20 +160,19 @@ def build_study(runs: Sequence[CriticRun], command: str) -> Study:
         inspect=spec.packages["inspect_ai"],
         results="\n".join(_result_lines(runs)),
         verdicts="\n".join(f"- {_verdicts_sentence(critic, table)}" for critic in critics),
-        plots="\n\n".join(f"![{d.title}]({_chart_path(d.name)})" for d in DIMENSIONS),
+        plots="\n\n".join(f"![{d.title}]({STUDY_FOLDER}/{d.name}.svg)" for d in DIMENSIONS),
         dependences="\n".join(_dependence_lines(counts, critics)),
         folder=STUDY_FOLDER,
     )
     return Study(
         page=page,
-        charts={_chart_path(name): chart_bytes(chart, "svg") for name, chart in charts.items()},
+        charts={
+            PurePosixPath(STUDY_FOLDER, f"{name}.svg"): chart_bytes(chart, "svg")
+            for name, chart in charts.items()
+        },
         metrics=[_metric_row(count) for of_dimension in counts.values() for count in of_dimension],
         samples=[_sample_row(judged) for judged in table],
     )
-
-
-def _chart_path(name: str) -> PurePosixPath:
-    return PurePosixPath(STUDY_FOLDER, f"{name}.svg")
 
 
 def _result_lines(runs: Sequence[CriticRun]) -> Iterator[str]:
