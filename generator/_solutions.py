@@ -89,7 +89,7 @@ def solutions(seed: int, n: int, **settings: Any) -> Iterator[Solution]:  # noqa
         seed: The same seed and settings give the same solutions on every machine.
         n: The number of solutions.
         settings: steps, position, error_types, families, difficulty and correct_share, as in
-            `settings_of`.
+            the task `procedural`.
 
     Raises:
         MisstepError: A value is not allowed.

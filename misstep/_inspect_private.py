@@ -22,20 +22,6 @@ if TYPE_CHECKING:
     from inspect_ai.model._openai import OpenAIResponseError
     from inspect_ai.model._providers.openai_compatible import OpenAICompatibleAPI
 
-__all__ = [
-    "OpenAICompatibleAPI",
-    "OpenAIResponseError",
-    "PrerequisiteError",
-    "RetryDecision",
-    "TerminateSampleError",
-    "active_generate_config",
-    "classify_http_retry",
-    "load_tasks",
-    "running_task",
-    "sample_active",
-    "set_active_models",
-]
-
 
 class _PlainError(Exception):
     """The fallback for an error class of Inspect."""
