@@ -12,8 +12,7 @@ from inspect_ai import Task
 from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
 from inspect_ai.model import Model
 
-from tests.support.runs import local_model as support_model
-from tests.support.runs import succeed
+from tests.support.runs import local_model as support_model, succeed
 
 CONNECTIONS = 64
 ROOT = Path(__file__).parents[1]

@@ -112,7 +112,7 @@ class Trials:
                 }
                 expected = {
                     sample.id: None if sample.messages[0].text in spoilt else calm
-                    for sample, calm in _beside(log, self._calm[critic].answers)
+                    for sample, calm in _with_answers(log, self._calm[critic].answers)
                 }
                 return "" if Outcome.of(log).answers == expected else "other verdicts"
 
@@ -141,32 +141,32 @@ class Trials:
         """A run is killed at random moments; what it did is recovered, and it is retried."""
         folder = Path(self._folder, "killed")
 
-        def go_on() -> list[str | Path]:
+        def resume() -> list[str | Path]:
             newest = max(folder.glob("*.eval"), key=lambda log: log.stat().st_mtime)
             recover = [BIN / "inspect", "log", "recover", newest, "--overwrite"]
             subprocess.run(recover, check=True, stdout=subprocess.DEVNULL)
             return [BIN / "inspect", "eval-retry", newest, "--log-dir", folder, "--display", "none"]
 
         start = [BIN / "inspect", "eval", EVAL, "--display", "none"]
-        return self._killed("inspect eval", start, folder, go_on)
+        return self._killed("inspect eval", start, folder, resume)
 
     def split_killed(self) -> Trial:
         """A split run is killed at random moments, and resumed each time."""
         folder = Path(self._folder, "split")
 
-        def go_on() -> list[str | Path]:
+        def resume() -> list[str | Path]:
             [plan] = folder.glob("*.shards")
             return [BIN / "misstep", "run", "--resume", plan]
 
         start = [BIN / "misstep", "run", EVAL, "--processes", "2", "--log-buffer", "1"]
-        return self._killed("misstep run", start, folder, go_on)
+        return self._killed("misstep run", start, folder, resume)
 
     def _killed(
         self,
         name: str,
         start: Sequence[str | Path],
         folder: Path,
-        go_on: Callable[[], list[str | Path]],
+        resume: Callable[[], list[str | Path]],
     ) -> Trial:
         chance = random.Random(0)
         with OpenAIServer(critic, latency=300) as server:
@@ -186,7 +186,7 @@ class Trials:
                     process.kill()
                     process.wait()
                     time.sleep(3)  # until its workers have noticed
-                    command = go_on()
+                    command = resume()
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
                 newest = max(folder.glob("*.eval"), key=lambda log: log.stat().st_mtime)
                 return _difference(self._calm[critic], Outcome.of(read_eval_log(str(newest))))
@@ -227,7 +227,7 @@ def _faults(fault: Fault, rate: float) -> Faults:
 def _difference(calm: Outcome, disturbed: Outcome) -> str:
     if disturbed.answers != calm.answers:
         return "other verdicts"
-    return "" if disturbed.scores == calm.scores else "other figures"
+    return "" if disturbed.scores == calm.scores else "other metrics"
 
 
 def _answer(sample: EvalSample) -> str | None:
@@ -240,7 +240,9 @@ def _asked(request: ChatRequest) -> str:
     return str(request.messages[0]["content"])
 
 
-def _beside(log: EvalLog, calm: dict[str | int, str | None]) -> list[tuple[EvalSample, str | None]]:
+def _with_answers(
+    log: EvalLog, calm: dict[str | int, str | None]
+) -> list[tuple[EvalSample, str | None]]:
     samples = {sample.id: sample for sample in log.samples or []}
     return [(samples[id], answer) for id, answer in calm.items()]
 

@@ -14,14 +14,7 @@ from pathlib import Path
 from benchmarks._measurement import TIMES, Measurement
 from benchmarks._programs import program, raw_calls
 from benchmarks._runs import CONNECTIONS, local_model, server_process, span
-from misstep.forge import (
-    BuildSettings,
-    CallSettings,
-    analyse,
-    build_set,
-    examine_row,
-    source_rows,
-)
+from misstep.forge import BuildSettings, CallSettings, analyse, build_set, examine_row, source_rows
 from misstep.loaders import RawRow, mirror
 from misstep.runs import freeze_loaded_objects
 

@@ -1,4 +1,4 @@
-"""ProcessBench at its full size, in two processes, beside raw asyncio and lm-evaluation-harness.
+"""ProcessBench at its full size, in two processes, against raw asyncio and lm-evaluation-harness.
 
 The harness is measured where its command `lm_eval` is in the path, or named by MISSTEP_LM_EVAL.
 """
@@ -35,7 +35,7 @@ metric_list: [{{metric: exact_match}}]
 
 
 def measure() -> Iterator[Measurement]:
-    """Times as multiples of the peers', and the memory of eight votes a sample."""
+    """Measure the ratios to the peers' times, and the memory of eight votes a sample."""
     with tempfile.TemporaryDirectory() as name, rows_file(FULL) as rows:
         folder = Path(name)
         prompts = _prompts(folder, rows)
@@ -43,16 +43,16 @@ def measure() -> Iterator[Measurement]:
             raw = program(raw_calls(prompts), url)
             one = program(_eval(rows, folder / "one"), url)
             eight = program(_eval(rows, folder / "eight", f"votes={VOTES}"), url)
-            yield _beside("at 200 ms beside raw asyncio", one, "raw", raw, TO_RAW)
+            yield _ratio("at 200 ms to raw asyncio", one, "raw", raw, TO_RAW)
             yield _harness(folder, url, one)
-        yield _beside("8 votes beside 1", eight, "one vote", one, TO_ONE_VOTE)
+        yield _ratio("8 votes to 1", eight, "one vote", one, TO_ONE_VOTE)
         logs = f"log {_log_size(folder / 'eight')}, of one vote {_log_size(folder / 'one')}"
         note = f"the largest process of {FULL * VOTES:,} generations; {logs}"
         yield Measurement("memory of 8 votes", eight.megabytes / 1000, "GB", GIGABYTES, note)
         with server_process("--latency", "2000") as url:
             raw = program(raw_calls(prompts), url)
             slow = program(_eval(rows, folder / "slow"), url)
-        yield _beside("at 2 s beside raw asyncio", slow, "raw", raw, AT_TWO_SECONDS)
+        yield _ratio("at 2 s to raw asyncio", slow, "raw", raw, AT_TWO_SECONDS)
 
 
 def _eval(rows: Path, folder: Path, *options: str) -> list[str | Path]:
@@ -60,7 +60,7 @@ def _eval(rows: Path, folder: Path, *options: str) -> list[str | Path]:
     return two_processes("misstep/processbench", folder, *arguments)
 
 
-def _beside(name: str, ours: Usage, peer: str, theirs: Usage, target: float) -> Measurement:
+def _ratio(name: str, ours: Usage, peer: str, theirs: Usage, target: float) -> Measurement:
     taken = f"{ours.seconds:.1f} s, {peer} {theirs.seconds:.1f} s"
     note = f"{taken}; {FULL:,} samples, {CONNECTIONS} connections"
     return Measurement(f"ProcessBench {name}", ours.seconds / theirs.seconds, "times", target, note)
@@ -85,7 +85,7 @@ def _prompts(folder: Path, rows: Path) -> Path:
 
 
 def _harness(folder: Path, url: str, ours: Usage) -> Measurement:
-    name = "ProcessBench beside lm-evaluation-harness"
+    name = "ProcessBench to lm-evaluation-harness"
     command = os.environ.get("MISSTEP_LM_EVAL") or shutil.which("lm_eval")
     if command is None:
         return Measurement(name, None, "times", TO_HARNESS, "lm_eval is not in the path")
@@ -102,7 +102,7 @@ def _harness(folder: Path, url: str, ours: Usage) -> Measurement:
         ],
         url,
     )
-    return _beside("beside lm-evaluation-harness", ours, "the harness", theirs, TO_HARNESS)
+    return _ratio("to lm-evaluation-harness", ours, "the harness", theirs, TO_HARNESS)
 
 
 def _log_size(folder: Path) -> str:

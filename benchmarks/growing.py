@@ -22,7 +22,7 @@ LINEAR = 1.15
 
 @dataclass(frozen=True)
 class Size:
-    """What a run of so many samples took."""
+    """What a run took."""
 
     samples: int
     cpu: float
@@ -36,7 +36,7 @@ class Size:
 
 
 def measure() -> Iterator[Measurement]:
-    """The cost of a sample more at the large end beside that at the small end."""
+    """Measure the cost of another sample at the large end relative to the small end."""
     small, middle, large = (_taken(samples) for samples in SIZES)
     for what, unit in (("cpu", "ms of CPU"), ("memory", "kB of memory"), ("log", "kB of log")):
         early, late = _more(what, small, middle), _more(what, middle, large)

@@ -1,4 +1,4 @@
-"""One eval in eight shards by two workers, beside one worker."""
+"""One eval in eight shards by two workers, relative to one worker."""
 
 import os
 import tempfile
@@ -17,12 +17,12 @@ TARGET = 0.6
 
 
 def measure() -> Iterator[Measurement]:
-    """The time of two workers as a share of one's; without latency, so that processors decide."""
+    """Measure two workers relative to one; without latency, so that processors decide."""
     os.environ["LOCAL_API_KEY"] = "x"
     with server_process("--reply", "short") as url, rows_file(SAMPLES) as path:
         one, two = (_seconds(url, path, workers) for workers in (1, 2))
     note = f"{two:.0f} s, one worker {one:.0f} s; {SAMPLES:,} samples in {SHARDS} shards"
-    yield Measurement("two workers beside one", two / one, "times", TARGET, note)
+    yield Measurement("two workers to one", two / one, "times", TARGET, note)
 
 
 def _seconds(url: str, path: Path, workers: int) -> float:

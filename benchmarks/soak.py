@@ -1,4 +1,4 @@
-"""Long trials of endurance: whatever fails, the figures are those of an undisturbed run.
+"""Long trials of endurance: whatever fails, the metrics are those of an undisturbed run.
 
 python -m benchmarks.soak            # every fault at 1, 10 and 30%; a dead server; kills
 python -m benchmarks.soak --short    # the same at 10% alone, on fewer samples
@@ -27,7 +27,7 @@ FEW = 100
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run all trials and print a table; 1 if one of them failed."""
+    """Run all trials and print a table; return 1 if one of them failed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__)
     parser.add_argument("--short", action="store_true")
     short = parser.parse_args(arguments).short

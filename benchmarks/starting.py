@@ -1,4 +1,4 @@
-"""From the start of a run of very many generated rows to its first call, beside that of few.
+"""Time from the start of a run to its first call: 100,000 generated rows relative to 500.
 
 Each runs in a process of its own: `python -m benchmarks.starting 500`.
 """

@@ -1,5 +1,3 @@
 """The `misstep` command."""
 
 from misstep.cli._main import main
-
-__all__ = ["main"]

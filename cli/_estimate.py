@@ -17,13 +17,7 @@ from misstep.cli._options import (
 )
 from misstep.cli._output import print_json, print_lines, shown
 from misstep.registry import task_arguments
-from misstep.reports import (
-    RunEstimate,
-    comparable_runs,
-    dollars,
-    estimate_eval,
-    estimate_notes,
-)
+from misstep.reports import RunEstimate, comparable_runs, dollars, estimate_eval, estimate_notes
 
 
 @click.command("estimate")

@@ -9,12 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from misstep.cli._forge_build import build, corpus_option, min_steps_option
-from misstep.cli._options import (
-    json_option,
-    log_option,
-    output_option,
-    show_option,
-)
+from misstep.cli._options import json_option, log_option, output_option, show_option
 from misstep.cli._output import new_table, print_json, print_lines, records_table, shown
 from misstep.forge import (
     AUTOMATIC_CHECKS,
@@ -59,10 +54,7 @@ def analyze(source: str, min_steps: int, output: Path | None, as_json: bool) -> 
         save_chart(step_counts_chart(analysis, min_steps), output)
     groups = {**dict(sorted(analysis.sources.items())), "all": analysis.everything}
     sources = [_group_record(name, group, min_steps) for name, group in groups.items()]
-    counts = {
-        "split_by": analysis.everything.structures,
-        "left_out": analysis.everything.left_out,
-    }
+    counts = {"split_by": analysis.everything.structures, "left_out": analysis.everything.left_out}
     if as_json:
         print_json({"min_steps": min_steps, "sources": sources, **counts})
         return

@@ -18,9 +18,7 @@ from misstep.reports import import_files
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
-    "--source",
-    default="processbench",
-    help="Source of the rows: a registered source, or a file.",
+    "--source", default="processbench", help="Source of the rows: a registered source, or a file."
 )
 @click.option("--subset", help="Subset of the source, if the files do not name it.")
 @click.option("--model", help="Name of the model, if the files do not name it.")

@@ -24,14 +24,7 @@ _MOST_IDS = 5
 
 
 def new_table(*headings: str, title: str | None = None, words: int = 1) -> Table:
-    """Return an empty table that fits 80 columns.
-
-    Args:
-        headings: One for each column.
-        title: Printed above the table.
-        words: How many of the first columns hold text, which may wrap. The others hold numbers,
-            which are aligned to the right and never wrap.
-    """
+    """Return an empty table that fits 80 columns."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for i, heading in enumerate(headings):
         if i < words:
@@ -78,12 +71,7 @@ def print_json(content: object) -> None:
 
 
 def write_output(contents: "dict[Path, bytes]", kind: str) -> None:
-    """Write files, all or none of them.
-
-    Args:
-        contents: The content of each file.
-        kind: What `-o` names: "FOLDER" or "FILE".
-    """
+    """Write files, all or none of them."""
     from misstep.loaders import write_files
 
     write_files(contents, f"Choose a {kind.lower()} that can be written: -o {kind}.")
@@ -95,11 +83,7 @@ def some_ids(ids: "list[str]") -> str:
 
 
 def finished_results(log: "EvalLog") -> "EvalResults":
-    """Return the results of a log.
-
-    Raises:
-        MisstepError: The run did not finish.
-    """
+    """Return the results of a log."""
     if log.status != "success" or log.results is None:
         detail = f" ({log.error.message})" if log.error else ""
         raise MisstepError(

@@ -6,12 +6,7 @@ from pathlib import Path
 
 import click
 
-from misstep.cli._options import (
-    embedded_option,
-    log_dir_option,
-    output_option,
-    task_args_option,
-)
+from misstep.cli._options import embedded_option, log_dir_option, output_option, task_args_option
 from misstep.cli._output import write_output
 from misstep.registry import task_arguments
 from misstep.reports import STUDY_FOLDER, build_study, chart_library, csv_text, study_runs

@@ -35,48 +35,6 @@ from misstep.forge._solutions import (
 from misstep.forge._split import Structure, split_solution, split_steps
 from misstep.forge._task import injection, injection_task
 
-__all__ = [
-    "AUTOMATIC_CHECKS",
-    "DATA_NAME",
-    "LATE_FRACTION",
-    "MIN_STEPS",
-    "OFFLINE",
-    "Analysis",
-    "Audit",
-    "BuildResult",
-    "BuildSettings",
-    "CallSettings",
-    "Check",
-    "Example",
-    "Failure",
-    "InjectionResult",
-    "SkipReason",
-    "SolutionCounts",
-    "SolutionDraw",
-    "Structure",
-    "WorkedSolution",
-    "adversarial_dataset",
-    "analyse",
-    "audit",
-    "build_set",
-    "check_example",
-    "compare_final_answer",
-    "display_spans",
-    "examine_row",
-    "injection",
-    "injection_task",
-    "inline_spans",
-    "late_start",
-    "offline",
-    "push_to_hub",
-    "read_error_types",
-    "read_examples",
-    "sample_examples",
-    "source_rows",
-    "split_solution",
-    "split_steps",
-]
-
 
 @modelapi(name="offline")
 def offline() -> type[ModelAPI]:

@@ -63,11 +63,7 @@ def build_set(
     calls: CallSettings,
     on_each: Callable[[InjectionResult], None],
 ) -> BuildResult:
-    """Build a set in a folder, or resume a build there. `on_each` gets the result of each sample.
-
-    Raises:
-        MisstepError: No row can be used, a file cannot be written, or the run failed.
-    """
+    """Build a set in a folder, or resume its build. `on_each` gets the result of each sample."""
     record = {"source": source, **asdict(settings), "injector": str(injector)}
     record |= {"reviewer": str(reviewer)} if reviewer else {}
     _claim(folder, record)

@@ -291,11 +291,7 @@ class Audit:
 
 
 def audit(address: str) -> Audit:
-    """Check a file of examples from this builder or from elsewhere.
-
-    Raises:
-        DataError: The file cannot be read, or holds no rows.
-    """
+    """Check a file of examples from this builder or from elsewhere."""
     examples, bad = read_examples(read_rows(address))
     if not examples and not bad:
         raise DataError(f"{address}: holds no rows.")

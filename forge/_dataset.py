@@ -15,15 +15,7 @@ _NOT_LOGGED = ("original_steps", "rationale", "what_changed", "detection_difficu
 
 
 def adversarial_dataset(source: str, subset: str | None = None) -> MemoryDataset:
-    """Return built examples: the problem as input, the label as target, the steps as metadata.
-
-    Args:
-        source: A file from `misstep forge build`, or `sample`.
-        subset: Only the rows of this subset.
-
-    Raises:
-        DataError: Rows are missing or malformed.
-    """
+    """Return built examples: the problem as input, the label as target, the steps as metadata."""
     if source == SAMPLE:
         rows, _ = check_rows(enumerate((one.row() for one in sample_examples()), 1))
         samples = [first_error_sample(row) for row in rows]

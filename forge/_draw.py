@@ -47,11 +47,7 @@ class BuildSettings:
 
 
 def read_error_types(text: str | None) -> dict[str, float]:
-    """Return the weights of error types from text such as `a=2,b=1` or `a,b`.
-
-    Raises:
-        MisstepError: A weight is not a number from 0.
-    """
+    """Return the weights of error types from text such as `a=2,b=1` or `a,b`."""
     weights: dict[str, float] = {}
     for part in (text or "").split(","):
         name, _, weight = part.strip().partition("=")

@@ -86,15 +86,7 @@ def _table(heading: str, counts: Counter[str]) -> str:
 
 
 def push_to_hub(folder: Path, repository: str) -> str:
-    """Upload the data and the card of a build, without logs and answers. Return the address.
-
-    Args:
-        folder: The folder of the build.
-        repository: `owner/name`. A new repository is private.
-
-    Raises:
-        MisstepError: The build is not finished, or the upload failed.
-    """
+    """Upload the data and the card of a build, without logs and answers. Return the address."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 

@@ -4,27 +4,26 @@ A solution is a graph of computed quantities, and its text is written from the g
 change of the graph, so the wrong steps and all effects of the error are known exactly.
 """
 
-from misstep.generator._graph import Operation, Ref, Sheet, Slip, evaluate, operands_of
-from misstep.generator._settings import ERROR_TYPES, POSITIONS, Settings, check_count, settings_of
-from misstep.generator._solutions import ANSWERS, VERSION, Solution, solution, solutions
-from misstep.generator.families import FAMILIES
-
-__all__ = [
-    "ANSWERS",
-    "ERROR_TYPES",
-    "FAMILIES",
-    "POSITIONS",
-    "VERSION",
-    "Operation",
-    "Ref",
-    "Settings",
-    "Sheet",
-    "Slip",
-    "Solution",
-    "check_count",
-    "evaluate",
-    "operands_of",
-    "settings_of",
-    "solution",
-    "solutions",
-]
+from misstep.generator._graph import (
+    Operation as Operation,
+    Ref as Ref,
+    Sheet as Sheet,
+    Slip as Slip,
+    evaluate as evaluate,
+    operands_of as operands_of,
+)
+from misstep.generator._settings import (
+    ERROR_TYPES as ERROR_TYPES,
+    POSITIONS as POSITIONS,
+    Settings as Settings,
+    check_count as check_count,
+    settings_of as settings_of,
+)
+from misstep.generator._solutions import (
+    ANSWERS as ANSWERS,
+    VERSION as VERSION,
+    Solution as Solution,
+    solution as solution,
+    solutions as solutions,
+)
+from misstep.generator.families import FAMILIES as FAMILIES

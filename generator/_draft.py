@@ -10,15 +10,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any, Literal
 
-from misstep.generator._graph import (
-    Build,
-    DeadEndError,
-    Problem,
-    Ref,
-    Slip,
-    evaluate,
-    operands_of,
-)
+from misstep.generator._graph import Build, DeadEndError, Problem, Ref, Slip, evaluate, operands_of
 from misstep.samples import third_of
 
 Outcome = Literal["plain", "cancelled", "corrected"]
@@ -75,11 +67,7 @@ def draw(
     error_types: Container[str],
     position: str,
 ) -> Draft:
-    """Make one draft with an error of one of the types, in that third of the solution.
-
-    Raises:
-        DeadEndError: This draw gives no such draft.
-    """
+    """Make one draft with an error of one of the types, in that third of the solution."""
     rechecking = random.random() < RECHECKED
     correcting = rechecking and random.random() < CORRECTED
     cancelling = random.random() < CANCELLED
@@ -108,11 +96,7 @@ def draw(
 
 
 def _slip(
-    random: Random,
-    problem: Problem,
-    right: Sequence[Any],
-    node: int,
-    error_types: Container[str],
+    random: Random, problem: Problem, right: Sequence[Any], node: int, error_types: Container[str]
 ) -> tuple[Slip, list[Any]] | None:
     """Return a slip of a node that changes its value. Rare types come first most often."""
     by_type: dict[str, list[Slip]] = {}

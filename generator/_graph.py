@@ -105,16 +105,7 @@ def operands_of(operands: Iterable[Any], values: Sequence[Any]) -> list[Any]:
 def evaluate(
     nodes: Sequence[Node], slips: Mapping[int, Slip], forced: Mapping[int, Any]
 ) -> list[Any]:
-    """Return the value of every node. All values that depend on a slip follow from it.
-
-    Args:
-        nodes: The graph.
-        slips: The slips by node.
-        forced: Values by node that replace the computed ones.
-
-    Raises:
-        DeadEndError: A value does not fit.
-    """
+    """Return the value of every node. All values that depend on a slip follow from it."""
     values: list[Any] = []
     for index, node in enumerate(nodes):
         if index in forced:
@@ -151,11 +142,7 @@ class Sheet:
         fits: Fits = lambda value: True,
         text: Callable[[Any], str] = text_of,
     ) -> Ref:
-        """Append a node.
-
-        Raises:
-            DeadEndError: Its value does not fit.
-        """
+        """Append a node."""
         value = operation.run(*operands_of(operands, self.values))
         if not fits(value):
             raise DeadEndError

@@ -38,14 +38,10 @@ def _infix(sign: str) -> Callable[..., str]:
 
 
 ADD = Operation(
-    lambda a, b: exact(a + b),
-    _infix("+"),
-    lambda a, b: f"{text_of(a)} + {_operand(b + 1)} - 1",
+    lambda a, b: exact(a + b), _infix("+"), lambda a, b: f"{text_of(a)} + {_operand(b + 1)} - 1"
 )
 SUBTRACT = Operation(
-    lambda a, b: exact(a - b),
-    _infix("-"),
-    lambda a, b: f"{text_of(a)} + 1 - {_operand(b + 1)}",
+    lambda a, b: exact(a - b), _infix("-"), lambda a, b: f"{text_of(a)} + 1 - {_operand(b + 1)}"
 )
 MULTIPLY = Operation(
     lambda a, b: exact(a * b),
@@ -58,9 +54,7 @@ DIVIDE = Operation(
     lambda a, b: f"{text_of(a + b)} ÷ {_operand(b)} - 1",
 )
 TOTAL = Operation(
-    lambda *given: exact(sum(given)),
-    _infix("+"),
-    lambda *given: _infix("+")(*reversed(given)),
+    lambda *given: exact(sum(given)), _infix("+"), lambda *given: _infix("+")(*reversed(given))
 )
 
 _CONFUSED = {ADD: (SUBTRACT, MULTIPLY), SUBTRACT: (ADD,), MULTIPLY: (ADD,), DIVIDE: (SUBTRACT,)}
@@ -98,10 +92,7 @@ class NumberSheet(Sheet):
     """A sheet of arithmetic. Its nodes share limits and wordings."""
 
     def __init__(
-        self,
-        fits: Fits,
-        frames: Sequence[str] = FRAMES,
-        text: Callable[[Any], str] = text_of,
+        self, fits: Fits, frames: Sequence[str] = FRAMES, text: Callable[[Any], str] = text_of
     ) -> None:
         super().__init__()
         self._fits = fits
@@ -117,16 +108,7 @@ class NumberSheet(Sheet):
         others: Sequence[Any] = (),
         fits: Fits | None = None,
     ) -> Ref:
-        """Append a node with the usual slips of arithmetic.
-
-        Args:
-            name: The name of the quantity.
-            operation: The right operation.
-            operands: Its operands. Plain numbers are those that the problem gives.
-            more: Further slips of this node.
-            others: Quantities that can be confused with an operand.
-            fits: Limits of this node only.
-        """
+        """Append a node with the usual slips of arithmetic."""
 
         def slips(random: Random) -> Iterator[Slip]:
             yield from _usual_slips(random, operation, tuple(operands), others)

@@ -46,19 +46,7 @@ def settings_of(
     difficulty: int = 2,
     correct_share: float = 0.5,
 ) -> Settings:
-    """Check the settings of the generator.
-
-    Args:
-        steps: A number of steps, or a range such as 6-12.
-        position: The third in which errors stand: any, early, middle or late.
-        error_types: One or several of ERROR_TYPES. The default is all.
-        families: One or several of FAMILIES. The default is all.
-        difficulty: From 1 to 3.
-        correct_share: The share of solutions without an error.
-
-    Raises:
-        MisstepError: A value is not allowed.
-    """
+    """Check the settings of the generator."""
     shortest, longest = _range(steps)
     if position not in POSITIONS:
         raise UnknownNameError("position", position, POSITIONS)

@@ -100,11 +100,7 @@ def solutions(seed: int, n: int, **settings: Any) -> Iterator[Solution]:  # noqa
 
 
 def solution(seed: int, index: int, settings: Settings) -> Solution:
-    """Return the solution of one index.
-
-    Raises:
-        MisstepError: No solution is possible with these settings.
-    """
+    """Return the solution of one index."""
     families = settings.families
     family = _family_order(seed, index // len(families), families)[index % len(families)]
     random = _random(seed, index, family)

@@ -23,35 +23,3 @@ from misstep.loaders._recovery import recovery_dataset
 from misstep.loaders._rows import BadRow, id_text, validate_rows
 from misstep.loaders._sources import corpus_rows, fetch, mirror
 from misstep.loaders._summary import Summary, summary_of
-
-__all__ = [
-    "BadRow",
-    "FirstErrorRow",
-    "LazyDataset",
-    "RawRow",
-    "RecordedSolutionRow",
-    "RowStream",
-    "Summary",
-    "check_file",
-    "check_rows",
-    "corpus_rows",
-    "error_sections_dataset",
-    "fetch",
-    "first_error_dataset",
-    "first_error_sample",
-    "holds_solutions",
-    "id_text",
-    "load_rows",
-    "mirror",
-    "problems_dataset",
-    "procedural_dataset",
-    "read_rows",
-    "recorded_datasets",
-    "recorded_solutions",
-    "recovery_dataset",
-    "solution_datasets",
-    "streamed",
-    "summary_of",
-    "validate_rows",
-    "write_files",
-]

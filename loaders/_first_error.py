@@ -148,15 +148,7 @@ def first_error_dataset(
     accept: str | None = None,
     exclude_misfits: bool = False,
 ) -> MemoryDataset:
-    """Return rows as samples: the problem is the input, the label the target.
-
-    Args:
-        source: A registered source, or the address of the user's own file.
-        subset: Use only the rows of this subset.
-        exclude_label_errors: Leave out rows whose labels are reported as wrong.
-        accept: The sha256 of a file that is accepted instead of the pinned one.
-        exclude_misfits: Leave out rows whose annotations do not fit their sections.
-    """
+    """Return rows as samples: the problem is the input, the label the target."""
     rows = _handle_misfits(load_rows(source, subset, accept), exclude_misfits)
     if exclude_label_errors:
         rows = _without_label_errors(source, rows)
@@ -167,10 +159,7 @@ def first_error_dataset(
 
 
 def error_sections_dataset(
-    source: str,
-    subset: str | None = None,
-    accept: str | None = None,
-    exclude_misfits: bool = False,
+    source: str, subset: str | None = None, accept: str | None = None, exclude_misfits: bool = False
 ) -> MemoryDataset:
     """Return rows as samples: the problem is the input, the erroneous sections the target.
 

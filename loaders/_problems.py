@@ -44,13 +44,7 @@ class Problem(BaseModel):
 
 
 def problems_dataset(source: str | Sequence[str], accept: str | None = None) -> MemoryDataset:
-    """Return problems as samples: the problem is the input, its answer the target.
-
-    Args:
-        source: One or several registered sets of problems, `sample`, or the user's own files with
-            `problem` and `answer`. The name of the set is the sample's `subset`.
-        accept: The sha256 of a file that is accepted instead of a registered one.
-    """
+    """Return problems as samples: the problem is the input, its answer the target."""
     names = source.split(",") if isinstance(source, str) else list(source)
     samples: dict[str, Sample] = {}
     for name in (name.strip() for name in names):

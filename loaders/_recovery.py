@@ -75,13 +75,6 @@ def recovery_dataset(
 
     Metadata has `task`, `mistake_index`, `n_steps`, `correct_steps` (those before the mistake) and
     `incorrect_step`.
-
-    Args:
-        source: A registered source of such rows, the address of the user's own file, or
-            `generated`.
-        per_task: Use only the first N rows of each task.
-        seed: The seed of generated rows.
-        accept: The sha256 of a file that is accepted instead of the pinned one.
     """
     if per_task is not None:
         check_count("per_task", per_task, 1)

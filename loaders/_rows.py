@@ -127,13 +127,7 @@ def validate_rows(
     read: Callable[[int, dict[str, Any]], R],
     problems: Callable[[R], Iterable[tuple[str, str]]] = lambda row: (),
 ) -> tuple[list[R], list[BadRow]]:
-    """Return the good rows, and every problem of the bad ones.
-
-    Args:
-        raw: The rows.
-        read: Makes a row from its number and its content, or raises ValueError or TypeError.
-        problems: Yields further problems of a row: the field and what is wrong with it.
-    """
+    """Return the good rows, and every problem of the bad ones."""
     rows: list[R] = []
     bad: list[BadRow] = []
     seen: dict[str, int] = {}
@@ -161,11 +155,7 @@ def validate_rows(
 def all_good(
     rows: list[R], bad: Sequence[BadRow], address: str, needed: Sequence[RowKind], lister: str = ""
 ) -> list[R]:
-    """Return the rows of a file if there are any and none is bad; `lister` lists all problems.
-
-    Raises:
-        DataError: With the first problems, or with the kind of rows that the file has.
-    """
+    """Return the rows of a file if there are any and none is bad; `lister` lists all problems."""
     refuse_other_kind(rows, bad, address, needed)
     if not bad:
         return rows

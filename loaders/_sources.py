@@ -12,14 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from misstep.loaders._files import (
-    FORMATS,
-    RawRow,
-    file_format,
-    parse_rows,
-    read_rows,
-    write_files,
-)
+from misstep.loaders._files import FORMATS, RawRow, file_format, parse_rows, read_rows, write_files
 from misstep.loaders._rows import registered_kinds, wrong_kind_message
 from misstep.registry import (
     Corpus,

@@ -19,23 +19,6 @@ from misstep.providers._step_scores import (
     unscored_output,
 )
 
-__all__ = [
-    "HttpClient",
-    "ModelRequest",
-    "Provider",
-    "Response",
-    "embedded",
-    "imported",
-    "lean",
-    "read_scoring_messages",
-    "replay",
-    "retry_wait",
-    "scored_output",
-    "scoring_messages",
-    "set_call_purpose",
-    "unscored_output",
-]
-
 
 @modelapi(name="embedded")
 def embedded() -> type[ModelAPI]:

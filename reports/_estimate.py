@@ -79,20 +79,7 @@ def estimate(
     roles: Sequence[str] = (),
     size: Size | None = None,
 ) -> RunEstimate:
-    """Estimate what a run of a task will use.
-
-    Args:
-        task: The task.
-        model: The name of the model in Inspect.
-        completion: The tokens of a completion; COMPLETION if None.
-        runs: Earlier runs of the task with the same settings. The length of their completions is
-            used if `completion` is None.
-        price: The price of the model, and its source.
-        limit: Use only the first N samples.
-        roles: The roles of other models that the task calls. They are counted like the model.
-        size: The registry's size of the task at its default settings. It is used if the calls
-            depend on the answers of another model, as in a search.
-    """
+    """Estimate what a run of a task will use."""
     counter = token_counter(model)
     walked = _run_in_thread(dry_run(task, completion or COMPLETION, limit, roles))
 

@@ -42,16 +42,7 @@ class Export:
 
 
 def export_log(location: str, file_format: str) -> Export:
-    """Return the results of a finished log as files.
-
-    Args:
-        location: The log.
-        file_format: One of EXPORT_FORMATS; `search` is for guided search, the others are for
-            first-error evals.
-
-    Raises:
-        MisstepError: The log cannot be read, is not finished, or belongs to another eval.
-    """
+    """Return the results of a finished log as files."""
     search = file_format == "search"
     scorer = "final_answer" if search else "first_error"
     log = read_log(location)

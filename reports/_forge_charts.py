@@ -15,12 +15,7 @@ _MAX_STEPS = 60
 
 
 def step_counts_chart(analysis: Analysis, min_steps: int) -> "altair.Chart":
-    """Return a histogram of the number of steps for each source.
-
-    Args:
-        analysis: The counts.
-        min_steps: Solutions with at least this many steps have another colour.
-    """
+    """Return a histogram of the number of steps for each source."""
     alt = chart_library()
     counts: Counter[tuple[str, int]] = Counter()
     for name, group in analysis.sources.items():

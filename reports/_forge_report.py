@@ -118,12 +118,7 @@ def step_pairs(example: Example) -> Iterator[StepPair]:
 
 
 def read_forge_report(folder: Path, logs: Iterable[str] = ()) -> ForgeReport:
-    """Read the folder of a build, and the logs of critics that ran on the set.
-
-    Raises:
-        DataError: The folder holds no built set.
-        MisstepError: A log does not belong to a critic on a built set.
-    """
+    """Read the folder of a build, and the logs of critics that ran on the set."""
     data = folder / f"{DATA_NAME}.jsonl"
     if not data.is_file():
         raise DataError(f"{data}: no built set. `misstep forge build -o {folder}` makes one.")

@@ -64,11 +64,7 @@ def unpaired_power(first: float, second: float, samples: int, alpha: float = ALP
 def paired_power(
     first: float, second: float, discordance: float, samples: int, alpha: float = ALPHA
 ) -> float:
-    """The power of McNemar's test of two accuracies on the same samples.
-
-    Raises:
-        MisstepError: The accuracies and the discordance are impossible together.
-    """
+    """The power of McNemar's test of two accuracies on the same samples."""
     difference = abs(second - first)
     most = min(first + second, 2 - first - second)
     if not difference - 1e-9 <= discordance <= most + 1e-9:
@@ -265,11 +261,7 @@ def groups_of_runs(
 def needed_samples(
     accuracies: tuple[float, float], aim: Aim, discordance: float | None
 ) -> Iterator[dict[str, object]]:
-    """The number of samples that tell two accuracies apart, one row per design.
-
-    Raises:
-        MisstepError: The accuracies are equal.
-    """
+    """The number of samples that tell two accuracies apart, one row per design."""
     first, second = accuracies
     if first == second:
         raise MisstepError(f"--accuracies {first} {second}: there is no difference to detect.")

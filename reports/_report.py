@@ -13,8 +13,7 @@ from math import inf, isnan, nan
 from typing import TYPE_CHECKING, Any, get_args
 
 from misstep.registry import evals
-from misstep.reports import _breakdowns as breakdowns
-from misstep.reports import _report_charts as charts
+from misstep.reports import _breakdowns as breakdowns, _report_charts as charts
 from misstep.reports._charts import chart_library
 from misstep.reports._frames import FrameRow, run_labels, runs_frame
 from misstep.reports._leaderboard import (
@@ -26,8 +25,11 @@ from misstep.reports._leaderboard import (
     metric_name,
     ranking_metric,
 )
-from misstep.reports._recovery import GROUPING_TITLES as RECOVERY_TITLES
-from misstep.reports._recovery import RecoveryGrouping, recovery_frame
+from misstep.reports._recovery import (
+    GROUPING_TITLES as RECOVERY_TITLES,
+    RecoveryGrouping,
+    recovery_frame,
+)
 from misstep.reports._runs import ANSWERS, SCORERS, Logs, Run, SkippedLog
 from misstep.reports._text import dollars, page_file, percent, script_hash, to_json
 
@@ -180,10 +182,7 @@ def _samples(runs: Sequence[Run], reading: str) -> dict[str, Any]:
             hit = None if score is None or isnan(score.hit) else round(score.hit, 3)
             answer = (score.answer or "none")[:24] if score else "error"
             rows[places[sample.id]][4][number] = [answer, hit]
-    return {
-        "runs": [{"name": labels[run.id], "file": run.file} for run in runs],
-        "rows": rows,
-    }
+    return {"runs": [{"name": labels[run.id], "file": run.file} for run in runs], "rows": rows}
 
 
 def report_page(report: Report, place: str, viewer: str = VIEWER) -> str:

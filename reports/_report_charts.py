@@ -115,7 +115,7 @@ def leaderboard_chart(table: "pandas.DataFrame", metric: str, name: str) -> Repo
     ]
     kept["kind"] = kept["published"].map({True: "published", False: "this report"})
     base = alt.Chart(kept).encode(
-        y=alt.Y("row:N", sort=list(kept["row"]), title=None, axis=alt.Axis(labelLimit=260)),
+        y=alt.Y("row:N", sort=list(kept["row"]), title=None, axis=alt.Axis(labelLimit=260))
     )
     legend = alt.Legend(orient="bottom", title=None) if kept["published"].any() else None
     kinds = ["this report", "published"]
@@ -327,10 +327,7 @@ def recovery_rates_chart(table: "pandas.DataFrame", by: str) -> ReportChart:
         "y": alt.Y("part:N", sort=parts, title=None, axis=alt.Axis(labelLimit=170)),
         "yOffset": alt.YOffset("variation:N", sort=names),
         "color": alt.Color(
-            "variation:N",
-            sort=names,
-            legend=alt.Legend(orient="bottom", title=None),
-            scale=colours,
+            "variation:N", sort=names, legend=alt.Legend(orient="bottom", title=None), scale=colours
         ),
     }
     base = alt.Chart(table).transform_filter("datum.run == chosen")

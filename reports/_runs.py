@@ -8,12 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from inspect_ai.log import (
-    EvalLog,
-    list_eval_logs,
-    read_eval_log,
-    read_eval_log_sample_summaries,
-)
+from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log, read_eval_log_sample_summaries
 
 from misstep.registry import MisstepError, evals
 from misstep.reports._samples import SampleRecord, ScoreRecord, prompt_tokens, read_samples

@@ -18,11 +18,7 @@ def eval_sizes() -> Iterator[tuple[str, str, Size]]:
 
 
 def load_task(name: str, arguments: dict[str, Any]) -> Task:
-    """Return a task by its name, with or without `misstep/`.
-
-    Raises:
-        MisstepError: There is no such task, or it does not take these arguments.
-    """
+    """Return a task by its name, with or without `misstep/`."""
     import misstep.registry.entry_point  # noqa: F401 (it registers all tasks)
 
     plain = name.removeprefix("misstep/")

@@ -19,21 +19,6 @@ from misstep.rewards._reward_model import (
     aggregate,
 )
 
-__all__ = [
-    "AGGREGATIONS",
-    "THRESHOLD",
-    "Aggregation",
-    "Reward",
-    "RewardModel",
-    "StepVerdict",
-    "aggregate",
-    "find_reward_model",
-    "judge_messages",
-    "local_prm",
-    "prm",
-    "read_step_verdict",
-]
-
 
 @modelapi(name="prm")
 def prm() -> type[ModelAPI]:

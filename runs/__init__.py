@@ -16,28 +16,12 @@ if TYPE_CHECKING:
     from misstep.runs._sweep import RunProgress, SweepRun, run_sweep, sweep_runs
     from misstep.runs._sweep_file import Sweep, read_sweep
 
-__all__ = [
-    "EvalCommand",
-    "Executor",
-    "Job",
-    "RunProgress",
-    "SplitRun",
-    "Sweep",
-    "SweepRun",
-    "collect_rarely",
-    "freeze_loaded_objects",
-    "local_processes",
-    "ray_cluster",
-    "read_sweep",
-    "run_sweep",
-    "start_fork_server",
-    "sweep_runs",
-]
-
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
     """Import a public name when it is first used."""
     for module in ("_command", "_jobs", "_split_run", "_sweep", "_sweep_file"):
-        if name in __all__ and hasattr(found := import_module(f"misstep.runs.{module}"), name):
+        if not name.startswith("_") and hasattr(
+            found := import_module(f"misstep.runs.{module}"), name
+        ):
             return getattr(found, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -112,11 +112,19 @@ def run_sweep(
     A run that fails never stops the others. `report` is called whenever a job ends. Returns the
     progress of every run, with its problem if it has one.
     """
-    states = {run.folder: run.progress() for run in runs}
     problems: dict[str, list[str]] = {}
+
+    def progress(run: SweepRun) -> RunProgress:
+        try:
+            return run.progress()
+        except Exception as error:
+            problems[run.folder] = [f"cannot be read: {error}"]
+            return RunProgress(run, 0, run.eval.shards)
+
+    states = {run.folder: progress(run) for run in runs}
     jobs: list[Job] = []
     for folder, state in states.items():
-        if not state.finished:
+        if not state.finished and folder not in problems:
             try:
                 jobs += state.run.jobs()
             except Exception as error:
@@ -129,7 +137,7 @@ def run_sweep(
                 SplitRun.open(run.folder).join()
         except Exception as error:
             problems[run.folder] = [str(error)]
-        states[run.folder] = state = run.progress()
+        states[run.folder] = state = progress(run)
         state.problem = "\n".join(problems.get(run.folder, [])) or None
         report(state)
 

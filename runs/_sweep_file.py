@@ -93,11 +93,7 @@ class Sweep(_Strict):
 
 
 def read_sweep(path: str) -> Sweep:
-    """Read a sweep file.
-
-    Raises:
-        DataError: It cannot be read, or something in it is not allowed; the message says where.
-    """
+    """Read a sweep file."""
     try:
         content = parse_yaml(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

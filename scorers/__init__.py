@@ -1,92 +1,61 @@
 """What an answer is worth: read verdicts, count votes, score samples, estimate intervals."""
 
 from misstep.scorers._answer_equality import (
-    Comparison,
-    ComparisonOutcome,
-    compare_answers,
-    compare_texts,
+    Comparison as Comparison,
+    ComparisonOutcome as ComparisonOutcome,
+    compare_answers as compare_answers,
+    compare_texts as compare_texts,
 )
-from misstep.scorers._detections import Detection, detection, detections
-from misstep.scorers._final_answer import answer_metrics, final_answer
+from misstep.scorers._detections import (
+    Detection as Detection,
+    detection as detection,
+    detections as detections,
+)
+from misstep.scorers._final_answer import (
+    answer_metrics as answer_metrics,
+    final_answer as final_answer,
+)
 from misstep.scorers._first_error import (
-    first_error,
-    first_error_lenient,
-    score_votes,
-    subset_column,
+    first_error as first_error,
+    first_error_lenient as first_error_lenient,
+    score_votes as score_votes,
+    subset_column as subset_column,
 )
-from misstep.scorers._first_error_metrics import first_error_metrics
+from misstep.scorers._first_error_metrics import first_error_metrics as first_error_metrics
 from misstep.scorers._intervals import (
-    LEVEL,
-    SEED,
-    Estimate,
-    f1_draws,
-    from_draws,
-    harmonic_mean,
-    share,
+    LEVEL as LEVEL,
+    SEED as SEED,
+    Estimate as Estimate,
+    f1_draws as f1_draws,
+    from_draws as from_draws,
+    harmonic_mean as harmonic_mean,
+    share as share,
 )
-from misstep.scorers._recovery import recovery, recovery_lenient
-from misstep.scorers._recovery_metrics import rates_by, recovery_metrics, recovery_samples
-from misstep.scorers._section_metrics import section_metrics
+from misstep.scorers._recovery import recovery as recovery, recovery_lenient as recovery_lenient
+from misstep.scorers._recovery_metrics import (
+    rates_by as rates_by,
+    recovery_metrics as recovery_metrics,
+    recovery_samples as recovery_samples,
+)
+from misstep.scorers._section_metrics import section_metrics as section_metrics
 from misstep.scorers._section_replies import (
-    Flagged,
-    SectionsReading,
-    StructuredReply,
-    read_sections,
-    read_structured,
+    Flagged as Flagged,
+    SectionsReading as SectionsReading,
+    StructuredReply as StructuredReply,
+    read_sections as read_sections,
+    read_structured as read_structured,
 )
-from misstep.scorers._sections import error_sections, error_sections_published
-from misstep.scorers._verdicts import read_verdict
+from misstep.scorers._sections import (
+    error_sections as error_sections,
+    error_sections_published as error_sections_published,
+)
+from misstep.scorers._verdicts import read_verdict as read_verdict
 from misstep.scorers._votes import (
-    Tally,
-    Vote,
-    read_vote,
-    reasoning_of,
-    tally,
-    vote,
-    votes_needed,
+    Tally as Tally,
+    Vote as Vote,
+    read_vote as read_vote,
+    reasoning_of as reasoning_of,
+    tally as tally,
+    vote as vote,
+    votes_needed as votes_needed,
 )
-
-__all__ = [
-    "LEVEL",
-    "SEED",
-    "Comparison",
-    "ComparisonOutcome",
-    "Detection",
-    "Estimate",
-    "Flagged",
-    "SectionsReading",
-    "StructuredReply",
-    "Tally",
-    "Vote",
-    "answer_metrics",
-    "compare_answers",
-    "compare_texts",
-    "detection",
-    "detections",
-    "error_sections",
-    "error_sections_published",
-    "f1_draws",
-    "final_answer",
-    "first_error",
-    "first_error_lenient",
-    "first_error_metrics",
-    "from_draws",
-    "harmonic_mean",
-    "rates_by",
-    "read_sections",
-    "read_structured",
-    "read_verdict",
-    "read_vote",
-    "reasoning_of",
-    "recovery",
-    "recovery_lenient",
-    "recovery_metrics",
-    "recovery_samples",
-    "score_votes",
-    "section_metrics",
-    "share",
-    "subset_column",
-    "tally",
-    "vote",
-    "votes_needed",
-]

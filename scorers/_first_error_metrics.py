@@ -13,14 +13,7 @@ from typing import Any
 from inspect_ai.scorer import Metric, SampleScore, Value, metric, value_to_float
 
 from misstep.samples import LabelMetadata
-from misstep.scorers._intervals import (
-    Draws,
-    Estimate,
-    f1_draws,
-    from_draws,
-    harmonic_mean,
-    share,
-)
+from misstep.scorers._intervals import Draws, Estimate, f1_draws, from_draws, harmonic_mean, share
 from misstep.verdicts import Unread
 
 _hit = value_to_float()
@@ -85,11 +78,7 @@ def _metrics(samples: list[FirstErrorSample]) -> Iterator[tuple[str, float]]:
 def _set_metrics(samples: list[FirstErrorSample], f1: Estimate) -> Iterator[tuple[str, float]]:
     """Yield the metrics of one set of samples: the main ones first, then the intervals."""
     errors, corrects = _hits(samples, True), _hits(samples, False)
-    scores = {
-        "f1_score": f1,
-        "error_accuracy": share(errors),
-        "correct_accuracy": share(corrects),
-    }
+    scores = {"f1_score": f1, "error_accuracy": share(errors), "correct_accuracy": share(corrects)}
     for name, estimate in scores.items():
         yield name, estimate.value
     cut = [float(sample.unread == Unread.TRUNCATED) for sample in samples]

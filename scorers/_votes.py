@@ -47,11 +47,7 @@ class Tally:
 
 
 def read_vote(choice: ChatCompletionChoice, reading: Reading, weighted: bool = False) -> Vote:
-    """Read one choice: its answer first, then its reasoning if the answer has no box.
-
-    Raises:
-        MisstepError: `weighted` is true and the provider gave no logprobs.
-    """
+    """Read one choice: its answer first, then its reasoning if the answer has no box."""
     vote = _read_choice(choice, reading)
     return replace(vote, weight=_confidence(choice)) if weighted else vote
 

@@ -89,9 +89,7 @@ def continuation(
 
 
 async def _make_calls(
-    state: TaskState,
-    generate: Generate,
-    calls: Generator[Call, ModelOutput, FinishedConversation],
+    state: TaskState, generate: Generate, calls: Generator[Call, ModelOutput, FinishedConversation]
 ) -> FinishedConversation:
     """Make the calls of a conversation, one after another."""
     call = next(calls)

@@ -86,11 +86,7 @@ class TurnPlan:
 
 
 def plan_turn(wanted: TurnChoice, provider: str) -> TurnPlan:
-    """Return how the model continues given reasoning: by choice, or as the provider can.
-
-    Raises:
-        MisstepError: The provider cannot do what the user chose.
-    """
+    """Return how the model continues given reasoning: by choice, or as the provider can."""
     able = find_provider(provider)
     match wanted:
         case "auto":

@@ -128,11 +128,7 @@ def find_section_critic(
 def _find_solver(
     critic: str | Solver, known: Mapping[str, Callable[[], Solver]], names: Iterable[str]
 ) -> Solver:
-    """Return a known solver, a registered one, or one from a file of the user, `file.py@solver`.
-
-    Raises:
-        UnknownNameError: There is no such solver. The error lists `names`.
-    """
+    """Return a known solver, a registered one, or one from a file of the user, `file.py@solver`."""
     if not isinstance(critic, str):
         return critic
     if critic in known:

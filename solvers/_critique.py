@@ -40,10 +40,7 @@ def critique_prompt(
 
 @solver
 def critique(
-    domain: str = "mathematics",
-    tag: Tag | None = None,
-    votes: int = 1,
-    adaptive: bool = False,
+    domain: str = "mathematics", tag: Tag | None = None, votes: int = 1, adaptive: bool = False
 ) -> Solver:
     r"""Ask for the index of the first wrong step, in a `\boxed{}`.
 

@@ -89,9 +89,7 @@ def guided_search(
 
         def rewards() -> RewardModel:
             return find_reward_model(
-                style,
-                required=True,
-                on_output=lambda output: account.add_call("reward", output),
+                style, required=True, on_output=lambda output: account.add_call("reward", output)
             )
 
         left = state.store_as(SearchRecord)

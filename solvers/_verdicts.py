@@ -18,17 +18,7 @@ def leave_verdict(
     missing: str | None = None,
     steps: Sequence[StepRecord] | None = None,
 ) -> None:
-    """Leave a verdict in a sample's store, and its text in the output.
-
-    Args:
-        state: The sample's state.
-        verdict: The index of the first wrong step, NO_ERROR, or why there is no verdict.
-        text: The verdict for people to read.
-        model: The name of the critic. Default: the model under test.
-        rewards: The reward of each step, as far as they are known.
-        missing: Why rewards are missing.
-        steps: The verdict on each step that was judged by itself.
-    """
+    """Leave a verdict in a sample's store, and its text in the output."""
     left = state.store_as(CriticVerdict)
     left.verdict = None if isinstance(verdict, Unread) else verdict
     left.unread = verdict if isinstance(verdict, Unread) else None

@@ -25,9 +25,7 @@ RANGE = Operation(
 )
 RANGE_SHORT = Operation(lambda a, b: b - a, lambda a, b: f"{b} - {a}")
 PAIRS = Operation(
-    lambda a: a * (a - 1) // 2,
-    lambda a: f"{a} × {a - 1} ÷ 2",
-    lambda a: f"{a - 1} × {a} ÷ 2",
+    lambda a: a * (a - 1) // 2, lambda a: f"{a} × {a - 1} ÷ 2", lambda a: f"{a - 1} × {a} ÷ 2"
 )
 ORDERED = Operation(lambda a: a * (a - 1), lambda a: f"{a} × {a - 1}")
 

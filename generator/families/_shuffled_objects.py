@@ -19,10 +19,7 @@ FRAMES = (
     "After {name}, in which {expr}: {value}.",
     "We come to {name}: {expr}. That leaves us with this: {value}.",
 )
-FOUND = (
-    "{Name}: {expr} has the {value}.",
-    "For {name}, {expr} has the {value}.",
-)
+FOUND = ("{Name}: {expr} has the {value}.", "For {name}, {expr} has the {value}.")
 
 Holding = tuple[str, ...]
 

@@ -6,15 +6,7 @@ from random import Random
 from typing import Any
 
 from misstep.generator._graph import Operation, Problem, Ref, Slip, words
-from misstep.generator._numbers import (
-    ADD,
-    DIVIDE,
-    MULTIPLY,
-    SUBTRACT,
-    NumberSheet,
-    exact,
-    positive,
-)
+from misstep.generator._numbers import ADD, DIVIDE, MULTIPLY, SUBTRACT, NumberSheet, exact, positive
 
 ERROR_TYPES = "wrong_operation misread unit off_by_one swapped_roles sign condition"
 SUBSTANCES = words(

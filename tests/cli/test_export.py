@@ -70,11 +70,7 @@ def test_deltabench_writes_rows_and_figures_by_task(serve, delta_file, tmp_path,
     assert (table["math"]["error_accuracy"], table["math"]["correct_accuracy"]) == ("100.0", "")
 
 
-def test_what_processbench_writes_is_imported_with_the_same_figures(
-    serve,
-    delta_file,
-    tmp_path,
-):
+def test_what_processbench_writes_is_imported_with_the_same_figures(serve, delta_file, tmp_path):
     faults = Faults(script=[Fault.TRUNCATED, Fault.REFUSAL, None, Fault.NULL_CONTENT])
     sources = [processbench(source="sample"), deltabench(source=delta_file)]
     for number, task in enumerate(sources):

@@ -107,15 +107,7 @@ def test_estimate_prints_what_a_run_takes(tmp_path):
     costs.write_text(
         "m/x: {input: 1, output: 2, input_cache_write: 0, input_cache_read: 0}", encoding="utf-8"
     )
-    command = [
-        "estimate",
-        "processbench.sample",
-        "--model",
-        "m/x",
-        "--limit",
-        2,
-        "--json",
-    ]
+    command = ["estimate", "processbench.sample", "--model", "m/x", "--limit", 2, "--json"]
     content = json.loads(run(*command, "--model-cost-config", costs))
     tokens = content["prompt_tokens"] + 2 * content["completion_tokens"]
     assert content["price"] == pytest.approx(tokens / 1e6)

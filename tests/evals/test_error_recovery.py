@@ -155,7 +155,7 @@ def test_every_variation_is_a_span_and_the_turn_is_recorded(whole_run):
         name: kept["turn"] for name, kept in sample.store["RecoveryRecord:variations"].items()
     } == told
     assert [message.role for message in sample.messages] == [
-        *("system", "user", "assistant", "assistant", "system", "assistant"),
+        *("system", "user", "assistant", "assistant", "system", "assistant")
     ]
     assert sample.scores["recovery"].metadata["IR"]["turn"] == "new_turn"
 
@@ -245,7 +245,7 @@ def test_the_embedded_model_continues_the_given_text(tmp_path):
     assert turns == {"NR": "plain", "CR": "continued", "IR": "continued"}
     given = [*sample.metadata["correct_steps"], sample.metadata["incorrect_step"]]
     assert [m.role for m in sample.messages] == [
-        *("system", "user", "assistant", "system", "assistant"),
+        *("system", "user", "assistant", "system", "assistant")
     ]
     assert sample.messages[2].text.startswith("\n".join(given))
     assert len(sample.messages[2].text) > len("\n".join(given))

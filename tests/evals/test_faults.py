@@ -18,11 +18,7 @@ def faults(rate):
 
 @pytest.mark.parametrize(
     ("reply", "arguments"),
-    [
-        (critic, {}),
-        (critic, {"votes": 4}),
-        (plus_minus, {"critic": "stepwise"}),
-    ],
+    [(critic, {}), (critic, {"votes": 4}), (plus_minus, {"critic": "stepwise"})],
     ids=["one vote", "four votes", "stepwise"],
 )
 def test_a_third_of_calls_failing_changes_no_figure(serve, reply, arguments):
@@ -65,10 +61,7 @@ def test_an_answer_that_is_none_is_counted_and_never_a_verdict(serve, fault, sha
 
 def test_a_fault_that_stays_ends_the_run_as_an_error_with_no_figures(serve):
     log, _ = serve(
-        processbench(source="sample"),
-        critic,
-        faults=Faults({Fault.MALFORMED_JSON: 1.0}),
-        limit=4,
+        processbench(source="sample"), critic, faults=Faults({Fault.MALFORMED_JSON: 1.0}), limit=4
     )
     assert log.status == "error"
     assert log.results is None or not log.results.scores

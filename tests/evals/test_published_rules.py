@@ -4,12 +4,7 @@ from types import SimpleNamespace
 from zlib import crc32
 
 import pytest
-from inspect_ai.model import (
-    ChatCompletionChoice,
-    ChatMessageAssistant,
-    ModelName,
-    ModelOutput,
-)
+from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelName, ModelOutput
 from inspect_ai.scorer import SampleScore, Target
 from inspect_ai.solver import TaskState
 

@@ -127,12 +127,7 @@ def test_missing_rewards_are_said_to_be_missing_and_the_run_goes_on(
 
 
 @pytest.mark.parametrize(
-    ("reply", "says"),
-    [
-        ("+", None),
-        ("Hm", "could not be read"),
-        (r"\boxed{Right}", None),
-    ],
+    ("reply", "says"), [("+", None), ("Hm", "could not be read"), (r"\boxed{Right}", None)]
 )
 def test_a_judge_without_logprobs_has_no_rewards(serve, own_file, reply, says):
     style = "single_token" if reply == "+" else "plain"

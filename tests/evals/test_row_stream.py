@@ -3,8 +3,7 @@
 from collections import Counter
 
 import pytest
-from inspect_ai import Task, eval_retry, task
-from inspect_ai import eval as run_task
+from inspect_ai import Task, eval as run_task, eval_retry, task
 from inspect_ai.dataset import Sample
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model

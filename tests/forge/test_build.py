@@ -191,11 +191,7 @@ def test_failed_calls_are_rejects_that_the_next_go_makes_again(forged):
     faults = Faults(script=[Fault.MALFORMED_JSON, Fault.REFUSAL, Fault.TRUNCATED])
     built, _ = forged(injector, num_examples=5, faults=faults, port=port)
     assert len(built.examples) == 2
-    assert set(built.rejects) == {
-        "call: JSONDecodeError",
-        "reply: refused",
-        "reply: truncated",
-    }
+    assert set(built.rejects) == {"call: JSONDecodeError", "reply: refused", "reply: truncated"}
     built, server = forged(injector, num_examples=5, port=port)
     # A reply that was cut off is an answer; a refusal is not kept, and a failed call is none.
     assert len(server.requests) == 2

@@ -4,8 +4,7 @@ import json
 import string
 from datetime import date
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from misstep.boxes import boxes, last_boxed
 from misstep.forge import Failure, split_steps
@@ -49,8 +48,7 @@ PIECES = [
     "e\u0301",
 ]
 texts = st.one_of(
-    st.text(max_size=200),
-    st.lists(st.sampled_from(PIECES), max_size=30).map("".join),
+    st.text(max_size=200), st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 )
 quick = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -120,8 +120,4 @@ def _deduction(problem):
     return start, follows_from
 
 
-FAMILIES = {
-    "programs": _programs,
-    "shuffled_objects": _shuffled_objects,
-    "deduction": _deduction,
-}
+FAMILIES = {"programs": _programs, "shuffled_objects": _shuffled_objects, "deduction": _deduction}

@@ -6,8 +6,7 @@ import pytest
 
 from misstep.generator import FAMILIES
 from tests.generator.checker import AGAIN, ANSWER, equation_holds, value_of, wrong_steps
-from tests.generator.checker_continues import FAMILIES as CONTINUED
-from tests.generator.checker_continues import continued
+from tests.generator.checker_continues import FAMILIES as CONTINUED, continued
 from tests.generator.checker_follows import follows
 
 DECIDED = 0.95

@@ -2,12 +2,7 @@ import asyncio
 
 import anyio
 import pytest
-from inspect_ai.model import (
-    ChatMessageAssistant,
-    ChatMessageUser,
-    GenerateConfig,
-    get_model,
-)
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, GenerateConfig, get_model
 
 STORY = "Tell me a story."
 ONE = 33  # SmolLM2's token "1"

@@ -95,13 +95,7 @@ def test_a_record_is_found_by_its_vote_and_step(record, replay):
         {"id": 1, "step": 0, "text": "step zero"},
         {"id": 1, "step": 4, "texts": ["four", "quatre"]},
     )
-    calls = [
-        {"n": 2},
-        {"vote": 2},
-        {"step": 0},
-        {"vote": 1, "step": 4},
-        {},
-    ]
+    calls = [{"n": 2}, {"vote": 2}, {"step": 0}, {"vote": 1, "step": 4}, {}]
     log = replay(model, [1], calls)
     assert [choices(output) for output in outputs(log)] == [
         ["a", "b"],

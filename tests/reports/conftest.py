@@ -27,10 +27,7 @@ def write_run(path, replies, rows=ROWS, **options):
 def folder(tmp_path_factory):
     """Three good runs, one of them voted and with rewards, and every kind of log to skip."""
     folder = tmp_path_factory.mktemp("logs")
-    good = {
-        "strong": guesses(ROWS, 0.7, 1),
-        "weak": guesses(ROWS, 0.3, 2),
-    }
+    good = {"strong": guesses(ROWS, 0.7, 1), "weak": guesses(ROWS, 0.3, 2)}
     for name, replies in good.items():
         write_run(folder / f"{name}.eval", replies, model=f"openai/{name}")
     votes = list(zip(*(guesses(ROWS, 0.5, seed) for seed in range(4)), strict=True))

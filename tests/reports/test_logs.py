@@ -1,6 +1,5 @@
 import pytest
-from inspect_ai import Epochs
-from inspect_ai import eval as run_task
+from inspect_ai import Epochs, eval as run_task
 from inspect_ai.log import EvalConfig, read_eval_log, write_eval_log
 from inspect_ai.scorer import CORRECT
 

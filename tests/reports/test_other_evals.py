@@ -76,11 +76,7 @@ def test_runs_of_each_eval_are_compared_by_its_own_metrics(others):
     for benchmark in benchmarks(others.runs):
         comparison = compare(benchmark.runs, resamples=300)
         found[benchmark.eval] = {c.metric: c for c in comparison.contrasts}
-    assert set(found["error_recovery"]) == {
-        "NR_correct_rate",
-        "CR_correct_rate",
-        "IR_correct_rate",
-    }
+    assert set(found["error_recovery"]) == {"NR_correct_rate", "CR_correct_rate", "IR_correct_rate"}
     assert set(found["guided_search"]) == {"accuracy"}
     sections = found["deltabench_sections"]
     assert sections["f1_macro"].difference == pytest.approx(-0.4)

@@ -12,11 +12,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.recovery_model import knows, student
 from tests.support.runs import local_model, succeed
 
-NAMES = {
-    "NR": "NR: from nothing",
-    "CR": "CR: after correct steps",
-    "IR": "IR: after a wrong step",
-}
+NAMES = {"NR": "NR: from nothing", "CR": "CR: after correct steps", "IR": "IR: after a wrong step"}
 
 
 @pytest.fixture(scope="module")

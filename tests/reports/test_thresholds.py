@@ -6,12 +6,7 @@ from random import Random
 
 import pytest
 
-from misstep.reports import (
-    RewardRow,
-    ThresholdCurve,
-    threshold_charts,
-    threshold_records,
-)
+from misstep.reports import RewardRow, ThresholdCurve, threshold_charts, threshold_records
 from misstep.reports._thresholds import calibration_error
 
 

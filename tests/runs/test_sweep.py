@@ -205,6 +205,16 @@ def test_mistakes_in_some_runs_do_not_stop_the_others(tmp_path):
     assert [len(log.samples) for log in logs] == [4, 4]
 
 
+def test_a_log_that_cannot_be_read_is_a_problem_of_its_run_alone(tmp_path):
+    broken, good = baselines(tmp_path, UNIFORM, {**UNIFORM, "limit": 3})
+    folder = tmp_path / broken.name
+    folder.mkdir()
+    (folder / "2026-01-01T00-00-00-00-00_processbench_x.eval").write_bytes(b"PK not a log")
+    states = run_sweep([broken, good], local_processes(2), lambda _: None)
+    assert [state.finished for state in states] == [False, True]
+    assert "cannot be read" in states[0].problem
+
+
 def test_a_run_without_shards_is_an_eval_set_of_inspect(tmp_path):
     [run] = baselines(tmp_path, UNIFORM)
     [state] = run_sweep([run], local_processes(1), lambda _: None)

@@ -36,10 +36,7 @@ def test_a_name_alone_is_an_eval_or_a_model(sweep_file):
             GOOD.replace("[openai/gpt-4o-mini]", "[{model: a, gpu: 1}]"),
             r"models\.0\.gpu: unknown. Did you mean 'gpus'",
         ),
-        (
-            GOOD + "generate_config: {temprature: 1}\n",
-            "'temprature' is not a setting. Did you",
-        ),
+        (GOOD + "generate_config: {temprature: 1}\n", "'temprature' is not a setting. Did you"),
         (
             GOOD + "generate_config: {temperature: hot}\n",
             r"generate_config\.temperature: Input should be a valid number",

@@ -4,8 +4,7 @@ from math import isnan, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from misstep.scorers._intervals import paired_difference

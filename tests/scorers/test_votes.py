@@ -31,9 +31,7 @@ def choice(text, stop_reason="stop", reasoning=None, logprobs=None):
     if reasoning is not None:
         content = [ContentReasoning(reasoning=reasoning), ContentText(text=text)]
     return ChatCompletionChoice(
-        message=ChatMessageAssistant(content=content),
-        stop_reason=stop_reason,
-        logprobs=logprobs,
+        message=ChatMessageAssistant(content=content), stop_reason=stop_reason, logprobs=logprobs
     )
 
 

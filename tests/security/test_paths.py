@@ -5,8 +5,7 @@ from pathlib import Path, PurePath, PureWindowsPath
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from inspect_ai.log import EvalDataset
 
 from misstep.cli._main import cli

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import Task
-from inspect_ai import eval as run_eval
+from inspect_ai import Task, eval as run_eval
 from inspect_ai.log import EvalLog
 from inspect_ai.model import Model, get_model
 

@@ -116,10 +116,7 @@ def test_logprobs_spell_the_text_and_hold_the_chances():
 
 
 def test_logprobs_of_text_completions():
-    with (
-        OpenAIServer(lambda request, choice: "two words") as server,
-        client_of(server) as client,
-    ):
+    with OpenAIServer(lambda request, choice: "two words") as server, client_of(server) as client:
         completion = client.completions.create(model="m", prompt="p", logprobs=5)
     logprobs = completion.choices[0].logprobs
     assert logprobs.tokens == ["two", " words"]

@@ -74,11 +74,7 @@ def test_malformed_json():
 
 @pytest.mark.parametrize(
     ("fault", "asked", "got"),
-    [
-        (Fault.NO_CHOICES, 4, 0),
-        (Fault.WRONG_CHOICES, 4, 3),
-        (Fault.WRONG_CHOICES, 1, 2),
-    ],
+    [(Fault.NO_CHOICES, 4, 0), (Fault.WRONG_CHOICES, 4, 3), (Fault.WRONG_CHOICES, 1, 2)],
 )
 def test_wrong_numbers_of_choices(fault, asked, got):
     with failing(fault) as server:

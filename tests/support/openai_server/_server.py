@@ -138,9 +138,7 @@ class OpenAIServer:
     async def _listen(self) -> None:
         if self._listener is None:
             self._listener = await asyncio.get_running_loop().create_server(
-                lambda: Connection(self._handle, self._connections),
-                sock=self._socket,
-                backlog=1024,
+                lambda: Connection(self._handle, self._connections), sock=self._socket, backlog=1024
             )
 
     async def _refuse(self) -> None:
