@@ -6,7 +6,7 @@ from typing import Any
 
 from inspect_ai import Task
 from inspect_ai.dataset import Dataset
-from inspect_ai.log import EvalLog
+from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.solver import Solver
 
 from misstep.loaders import holds_solutions, recorded_datasets, solution_datasets
@@ -47,7 +47,7 @@ def import_files(
         arguments = {"source": "sample", "votes": max(1, *map(len, critiques))}
         label = model or recorded_name or "unnamed"
         log = _log("processbench", arguments, dataset, recorded(threshold), label, log_dir)
-        yield ImportedLog(log, list(_differing(log)))
+        yield ImportedLog(log, [str(one.id) for one in log.samples or [] if _differs(one)])
 
 
 def _log(
@@ -78,9 +78,7 @@ def _log(
     return log
 
 
-def _differing(log: EvalLog) -> Iterator[str]:
-    for sample in log.samples or []:
-        score = (sample.scores or {})["first_error"]
-        prediction = sample.metadata["recorded"].get("prediction")
-        if prediction is not None and str(prediction) != score.answer:
-            yield str(sample.id)
+def _differs(sample: EvalSample) -> bool:
+    prediction = sample.metadata["recorded"].get("prediction")
+    answer = (sample.scores or {})["first_error"].answer
+    return prediction is not None and str(prediction) != answer

@@ -10,19 +10,15 @@ _MAX_CHARACTERS = 1500
 """A longer formula is shown as LaTeX source."""
 
 # The library copies text of the formula into elements and attributes. Only these are kept.
-_TAGS = frozenset(
-    re.findall(
-        r"\w+",
-        "math mrow mi mn mo mtext mfrac msup msub msubsup msqrt mroot mtable mtr mtd mover munder "
-        "munderover mspace mstyle mpadded mphantom mmultiscripts mprescripts none",
-    )
+_TAGS = re.findall(
+    r"\w+",
+    "math mrow mi mn mo mtext mfrac msup msub msubsup msqrt mroot mtable mtr mtd mover munder "
+    "munderover mspace mstyle mpadded mphantom mmultiscripts mprescripts none",
 )
-_ATTRIBUTES = frozenset(
-    re.findall(
-        r"\w+",
-        "stretchy fence form width linebreak mathvariant lspace rspace accent accentunder "
-        "separator minsize maxsize movablelimits displaystyle",
-    )
+_ATTRIBUTES = re.findall(
+    r"\w+",
+    "stretchy fence form width linebreak mathvariant lspace rspace accent accentunder "
+    "separator minsize maxsize movablelimits displaystyle",
 )
 _VALUE = re.compile(r"[\w.#%+-]*")
 _DELIMITERS = re.compile(r"^(?:\\\[|\\\(|\$\$?)|(?:\\\]|\\\)|\$\$?)$")
@@ -67,23 +63,18 @@ def formulas_and_words(text: str) -> list[str]:
     """Return the formulas, words and separators of a text. Joined, they are the text."""
     pieces: list[str] = []
     place = 0
-    for start, end in _formula_spans(text):
+    spans = display_spans(text)
+    inline = [(a, b) for a, b in inline_spans(text) if not any(x < b and a < y for x, y in spans)]
+    for start, end in sorted([*spans, *inline]):
         pieces += re.findall(r"\w+|\s+|[^\w\s]", text[place:start])
         pieces.append(text[start:end])
         place = end
     return pieces + re.findall(r"\w+|\s+|[^\w\s]", text[place:])
 
 
-def _formula_spans(text: str) -> list[tuple[int, int]]:
-    spans = display_spans(text)
-    inside = [(a, b) for a, b in inline_spans(text) if not any(x < b and a < y for x, y in spans)]
-    return sorted([*spans, *inside])
-
-
 def is_formula(piece: str) -> bool:
     """Return whether a piece is a formula with its delimiters."""
-    opening = ("\\[", "\\(", "$", "\\begin")
-    return len(piece) > 2 and piece.startswith(opening)
+    return len(piece) > 2 and piece.startswith(("\\[", "\\(", "$", "\\begin"))
 
 
 def text_html(text: str) -> str:

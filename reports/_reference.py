@@ -17,12 +17,8 @@ EMBEDDED = "embedded/smollm2"
 NO_MODEL = "mockllm/model"
 """Inspect needs the name of a model, although a baseline calls none."""
 BASELINES = (
-    "no_error",
-    "last_step",
-    "uniform",
-    "label_distribution",
-    "all_sections",
-    "section_range",
+    *("no_error", "last_step", "uniform", "label_distribution"),
+    *("all_sections", "section_range"),
 )
 """Baselines of first-error evals and of erroneous sections."""
 SEED = 42

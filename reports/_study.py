@@ -1,6 +1,6 @@
 """How first-error detection depends on the position and the type of an error."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import nan
@@ -126,10 +126,9 @@ def group_counts(table: Sequence[JudgedSample], dimension: Dimension) -> list[Gr
     """The findings of every critic in every group of a dimension."""
     judged = [one for one in table if one.sample.has_error == dimension.errors]
     groups = sorted({dimension.group(one.sample) for one in judged}, key=dimension.order)
-    counters: dict[tuple[str, Group], Counter[Finding]] = {}
+    counters: defaultdict[tuple[str, Group], Counter[Finding]] = defaultdict(Counter)
     for one in judged:
-        key = (one.critic, dimension.group(one.sample))
-        counters.setdefault(key, Counter())[one.finding] += 1
+        counters[one.critic, dimension.group(one.sample)][one.finding] += 1
     counts: Finding = "exact" if dimension.errors else "false_alarm"
     return [
         GroupCount(critic, dimension.name, group, findings, counts)
