@@ -16,16 +16,7 @@ def list_evals(as_json: bool) -> None:
     sizes = list(eval_sizes())
     if as_json:
         print_json(
-            [
-                {
-                    "eval": name,
-                    "description": description,
-                    "samples": size.samples,
-                    "prompt_tokens": size.prompt_tokens,
-                    "completion_tokens": size.completion_tokens,
-                }
-                for name, description, size in sizes
-            ]
+            [{"eval": name, "description": text, **size.model_dump()} for name, text, size in sizes]
         )
         return
     table = new_table("eval", "samples", "tokens")
