@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import socket
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,12 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import local_model, run_task
 
 ROOT = Path(__file__).parents[1]
+
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A shell starts background jobs with SIGINT ignored, and the programs that tests interrupt
+    # would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
