@@ -1,5 +1,11 @@
 """Adversarial NuminaMath: find a late logical error that was injected into a worked solution.
 
+Protocol: as ProcessBench, on solutions in which a model rewrote one late step and all later ones.
+Named checks decided which of them are accepted (`misstep forge build`).
+
+Metric: first-error accuracy, the share of solutions with an error for which the critic names
+exactly the first wrong step. A reply without a verdict counts as wrong.
+
 misstep forge build --source numinamath --num-examples 1000 --model openai/gpt-4o -o built
 inspect eval evals/adversarial_numinamath.py -T source=built/adversarial.jsonl --model openai/gpt-4o
 inspect eval misstep/adversarial_numinamath.sample --model openai/gpt-4o-mini

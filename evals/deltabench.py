@@ -1,5 +1,11 @@
 """DeltaBench: the first wrong section of a long chain of thought (He et al., arXiv 2502.19361).
 
+Protocol: as ProcessBench with the generic prompt, a section as a step, and the plurality of eight
+votes at temperature 0.7. The rows are the published ones; the question is misstep's.
+
+Metric: F1, the harmonic mean of the accuracy on rows with an error (exactly the first erroneous
+section) and on rows without one (-1). A reply without a verdict counts as wrong.
+
 inspect eval evals/deltabench.py --model openai/gpt-4o-mini
 inspect eval evals/deltabench.py -T subset=code -T votes=1 --model openai/gpt-4o-mini
 inspect eval evals/deltabench.py -T context=32768 --model vllm/Qwen/Qwen2.5-7B-Instruct

@@ -1,5 +1,11 @@
 """Procedural: find the earliest wrong step in solutions that are generated for each run.
 
+Protocol: as ProcessBench with the generic prompt, on solutions whose labels are right by
+construction. Another seed gives other rows, so no model has seen them in training.
+
+Metric: F1, the harmonic mean of the accuracy on rows with an error (exactly the first wrong step)
+and on rows without one (-1). A reply without a verdict counts as wrong.
+
 inspect eval evals/procedural.py --model openai/gpt-4o-mini
 inspect eval evals/procedural.py -T seed=7 -T steps=12 -T position=late --model openai/gpt-4o-mini
 inspect eval evals/procedural.py -T families=sorting,brackets --model openai/gpt-4o-mini

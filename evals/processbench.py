@@ -1,5 +1,12 @@
 """ProcessBench: find the earliest wrong step in a worked solution (Zheng et al., arXiv 2412.06559).
 
+Protocol: one prompt has the problem and the whole solution, each step in a numbered tag; the critic
+ends with the index of the first wrong step, or -1, in a box. Rows, prompt and scoring rule are the
+published ones. The default is one reply at temperature 0; `votes=8` is the paper's maj@8.
+
+Metric: F1, the harmonic mean of the accuracy on rows with an error (exactly the first wrong step)
+and on rows without one (-1). A reply without a verdict counts as wrong.
+
 inspect eval evals/processbench.py --model openai/gpt-4o-mini
 inspect eval evals/processbench.py -T subset=math -T votes=8 --model openai/gpt-4o-mini
 inspect eval evals/processbench.py -T source=my.jsonl -T domain=science --model openai/gpt-4o-mini
