@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 TASK = "misstep/procedural"
 BASELINES = ("no_error", "last_step", "uniform", "label_distribution")
 EMBEDDED = "embedded/smollm2"
-EMBEDDED_CRITIC = {"critic": "reward", "style": "single_token"}
-"""The embedded model is too small to write a critique or a judgement. But the probabilities of `+`
-and `-` as its next token are a reward for each step."""
+EMBEDDED_CRITIC = "stepwise"
+"""The embedded model cannot write a critique; asked step by step, it sometimes gives a verdict."""
 STUDY_FOLDER = "study"
 """The folder of the charts and the data, next to the page."""
 
@@ -99,8 +98,9 @@ def study_runs(
     logs = _finished_logs(baselines, "none/none", log_dir, display="log", log_realtime=False)
     yield from map(CriticRun, BASELINES, logs)
     if embedded:
-        [log] = _finished_logs([arguments | EMBEDDED_CRITIC], EMBEDDED, log_dir, limit=embedded)
-        yield CriticRun(f"{EMBEDDED}, {EMBEDDED_CRITIC['critic']}", log)
+        asked = arguments | {"critic": EMBEDDED_CRITIC}
+        [log] = _finished_logs([asked], EMBEDDED, log_dir, limit=embedded)
+        yield CriticRun(f"{EMBEDDED}, {EMBEDDED_CRITIC}", log)
     for model in models:
         [log] = _finished_logs([arguments | {"critic": critic}], model, log_dir)
         yield CriticRun(f"{model}, {critic}", log)
