@@ -32,7 +32,7 @@ def adversarial_numinamath(
     votes: int = 1,
     adaptive: bool = False,
     weighted: bool = False,
-    style: str = "single_token",
+    style: str = "plain",
     order: Order = "sequential",
     tag: Tag | None = None,
 ) -> Task:
@@ -47,7 +47,7 @@ def adversarial_numinamath(
         votes: The number of votes that decide a critique.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
-        style: The prompts of stepwise: single_token, written or plain.
+        style: The prompts of stepwise: plain, written, single_token or rlhflow.
         order: The order of stepwise: sequential or parallel.
         tag: The word for a step in the prompt: paragraph, step or proof_step.
     """

@@ -38,7 +38,7 @@ def procedural(
     votes: int = 1,
     adaptive: bool = False,
     weighted: bool = False,
-    style: str = "single_token",
+    style: str = "plain",
     order: Order = "sequential",
     threshold: float | None = None,
     tag: Tag | None = None,
@@ -61,7 +61,7 @@ def procedural(
         votes: The number of votes that decide a critique.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
-        style: The prompts of stepwise and reward: single_token, written or plain.
+        style: The prompts of stepwise and reward: plain, written, single_token or rlhflow.
         order: The order of stepwise: sequential or parallel.
         threshold: Steps with a smaller reward are wrong. Default: the reward model's own value.
         tag: The word for a step in the prompt: paragraph, step or proof_step.
