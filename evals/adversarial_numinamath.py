@@ -16,10 +16,10 @@ from inspect_ai import Task, task
 from inspect_ai.log import HeadlineMetric
 from inspect_ai.solver import Solver
 
-from misstep.evals._views import FIRST_ERROR_VIEW
+from misstep.evals._views import DETECTIONS_VIEW
 from misstep.forge import adversarial_dataset
 from misstep.registry import Tag, evals, register_variants
-from misstep.scorers import detections, first_error, first_error_lenient, subset_column
+from misstep.scorers import detections, first_error_lenient, subset_column
 from misstep.solvers import Order, find_critic
 
 
@@ -56,14 +56,9 @@ def adversarial_numinamath(
     return Task(
         dataset=dataset,
         solver=judged_by.solver,
-        scorer=[
-            first_error(votes, weighted),
-            first_error_lenient(votes, weighted),
-            subset_column(),
-            detections(votes, weighted),
-        ],
+        scorer=[detections(votes, weighted), first_error_lenient(votes, weighted), subset_column()],
         config=judged_by.config,
-        viewer=FIRST_ERROR_VIEW,
+        viewer=DETECTIONS_VIEW,
         headline_metric=HeadlineMetric(scorer="detections", metric="first_error_accuracy"),
         version=evals()["adversarial_numinamath"].version,
     )

@@ -73,7 +73,7 @@ from misstep.reports._recovery import (
 )
 from misstep.reports._reference import planned_runs, reference_page, run_planned
 from misstep.reports._report import VIEWER, build_report, report_page
-from misstep.reports._runs import Logs, Run, read_logs, read_run
+from misstep.reports._runs import Logs, Run, read_logs, read_run, result_metrics
 from misstep.reports._study_page import STUDY_FOLDER, build_study, study_runs
 from misstep.reports._tasks import eval_sizes, load_task
 from misstep.reports._text import (

@@ -8,7 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log, read_eval_log_sample_summaries
+from inspect_ai.log import (
+    EvalLog,
+    EvalResults,
+    list_eval_logs,
+    read_eval_log,
+    read_eval_log_sample_summaries,
+)
 
 from misstep.registry import MisstepError, evals
 from misstep.reports._samples import SampleRecord, ScoreRecord, prompt_tokens, read_samples
@@ -19,6 +25,9 @@ SCORERS = {
     "recovery": {"strict": "recovery", "lenient": "recovery_lenient"},
 }
 """The scorers of misstep by kind of run, then by reading."""
+
+DETECTIONS = "detections"
+"""The scorer that stands for `first_error` in runs on injected errors."""
 
 ANSWERS = "answers"
 """The kind of a run whose samples are right or wrong."""
@@ -48,7 +57,7 @@ class Run:
     settings: dict[str, Any]
     imported: bool
     metrics: dict[str, dict[str, float]]
-    """By scorer."""
+    """Every metric by scorer, computed from the samples. The log's results hold a few of them."""
     headline: str | None
     """The scorer of the eval's headline metric."""
     samples: list[SampleRecord]
@@ -90,6 +99,8 @@ class Run:
         own = self.headline if self.headline in self.metrics else next(iter(self.metrics))
         known = SCORERS.get(self.kind) or {"strict": own}
         name = known.get(reading)
+        if name == "first_error" and name not in self.metrics:
+            name = DETECTIONS
         if name is None or name not in self.metrics:
             available = [word for word, scorer in known.items() if scorer in self.metrics]
             raise MisstepError(
@@ -158,10 +169,12 @@ def read_run(location: str, file: str | None = None) -> Run:
     with _log_errors(location), _no_garbage_collection():
         log = read_eval_log(location, header_only=True)
         name = _countable_eval(log, location)
-        samples = read_samples(log, read_eval_log_sample_summaries(location), location)
+        summaries = read_eval_log_sample_summaries(location)
+        samples, computed = read_samples(log, summaries, location)
     if not any(sample.scores for sample in samples):
         raise MisstepError(f"{location}: empty: no sample has a score.")
-    return _run(log, location, file or location.rpartition("/")[2], name, samples)
+    metrics = {**(result_metrics(log.results) if log.results else {}), **computed}
+    return _run(log, location, file or location.rpartition("/")[2], name, samples, metrics)
 
 
 def read_log(location: str, header_only: bool = False) -> EvalLog:
@@ -194,14 +207,28 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _run(log: EvalLog, location: str, file: str, name: str, samples: list[SampleRecord]) -> Run:
-    spec, headline = log.eval, log.eval.headline_metric
+def result_metrics(results: EvalResults) -> dict[str, dict[str, float]]:
+    """Return the metrics in the results of a log, by scorer.
+
+    With several reducers, the first is the one that reduced the samples. Metrics of single epochs
+    stand in an entry of their own.
+    """
     metrics: dict[str, dict[str, float]] = {}
-    for score in log.results.scores if log.results else []:
-        if score.metrics:
-            # With several reducers, the first is the one that reduced the samples.
-            values = {name: float(metric.value) for name, metric in score.metrics.items()}
-            metrics.setdefault(score.name, values)
+    for score in results.scores:
+        for name, metric in score.metrics.items():
+            metrics.setdefault(score.name, {}).setdefault(name, float(metric.value))
+    return metrics
+
+
+def _run(
+    log: EvalLog,
+    location: str,
+    file: str,
+    name: str,
+    samples: list[SampleRecord],
+    metrics: dict[str, dict[str, float]],
+) -> Run:
+    spec, headline = log.eval, log.eval.headline_metric
     kinds = (kind for kind, by in SCORERS.items() if metrics.keys() & set(by.values()))
     return Run(
         location=location,

@@ -12,7 +12,7 @@ from misstep.registry import MisstepError
 from misstep.scorers import Vote, first_error_metrics, score_votes
 from misstep.solvers._verdicts import first_below
 from misstep.verdicts import Unread
-from tests.support.runs import metrics_of
+from tests.support.runs import table_of
 
 
 def run_import(folder, *arguments):
@@ -51,7 +51,7 @@ def test_recorded_step_scores_give_their_known_f1(real_data, tmp_path):
     model = "Qwen2.5-Math-7B-PRM800K"
     rows = [row for row in recorded_rows(real_data) if row["model"] == model]
     logs, _ = run_import(tmp_path / "logs", write(tmp_path / "scores.jsonl", rows))
-    assert_known(metrics_of(logs[f"imported/{model}"]), model)
+    assert_known(table_of(logs[f"imported/{model}"]), model)
 
 
 @pytest.mark.parametrize("model", KNOWN)
@@ -96,7 +96,7 @@ def test_processbenchs_own_files_with_votes(tmp_path):
     )
     logs, output = run_import(tmp_path / "logs", error, correct, "--model", "critic-7b")
     log = logs["imported/critic-7b"]
-    got = metrics_of(log)
+    got = table_of(log)
     assert (got["math_error_accuracy"], got["math_correct_accuracy"]) == (1.0, 0.5)
     assert (got["votes_drawn"], got["unparsed"]) == (3, pytest.approx(1 / 3))
     sample = next(sample for sample in log.samples if sample.id == "e")
@@ -119,7 +119,7 @@ def test_plain_predictions(tmp_path, own_file):
     logs, _ = run_import(tmp_path / "logs", path, "--source", own_file, "--model", "m")
     answers = {s.id: s.scores["first_error"].answer for s in logs["imported/m"].samples}
     assert answers == {"a": "0", "b": "2", "c": None}
-    assert metrics_of(logs["imported/m"])["unparsed"] == pytest.approx(1 / 3)
+    assert table_of(logs["imported/m"])["unparsed"] == pytest.approx(1 / 3)
 
 
 def test_scores_that_end_early_are_no_verdict(tmp_path, own_file):
@@ -135,7 +135,7 @@ def test_scores_that_end_early_are_no_verdict(tmp_path, own_file):
     assert answers == {"a": "0", "b": "-1", "c": None}
     [unread] = [s for s in log.samples if s.id == "c"]
     assert unread.scores["first_error"].metadata["unread"] == "not_recorded"
-    assert (metrics_of(log)["unparsed"], metrics_of(log)["error_accuracy"]) == (0.0, 0.5)
+    assert (table_of(log)["unparsed"], table_of(log)["error_accuracy"]) == (0.0, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from misstep.loaders import first_error_sample
 from misstep.scorers import first_error, first_error_metrics
 from tests.solvers.test_prompts import published_prompt
 from tests.support.published_rules import published_prediction
-from tests.support.runs import metrics_of
+from tests.support.runs import table_of
 
 ODD = [r"\boxed{\text{1}}", "I cannot say.", r"\boxed{}", r"\boxed{0, 2}", r"\boxed{paragraph_1}"]
 
@@ -65,7 +65,7 @@ def test_figures_of_a_run_over_http_are_those_of_the_published_rules(serve, real
     said = replies_by_prompt(server)
     assert {len(texts) for texts in said.values()} == {votes}
     assert_published(
-        metrics_of(log),
+        table_of(log),
         real_rows["gsm8k"],
         lambda row: said[published_prompt(row.problem, row.steps)],
     )

@@ -35,6 +35,7 @@ def judged(label, verdict, finding, *, length=9, critic="a", dependants=0):
         output_tokens=0,
         cost=None,
         seconds=None,
+        cluster="row",
     )
     answer = None if verdict is None else str(verdict)
     judged = JudgedSample(critic, sample, ScoreRecord(0.0, answer))
