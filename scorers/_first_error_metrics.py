@@ -17,7 +17,7 @@ from misstep.scorers._intervals import Draws, Estimate, f1_draws, from_draws, ha
 from misstep.verdicts import Unread
 
 _hit = value_to_float()
-NOT_UNPARSED = (None, Unread.TRUNCATED, Unread.NOT_RECORDED)
+NOT_UNPARSED = (None, Unread.TRUNCATED)
 
 
 @dataclass(frozen=True)
