@@ -23,8 +23,11 @@ def run_coroutine(work: Coroutine[None, None, T]) -> T:
         return thread.submit(asyncio.run, work).result()
 
 
-def eval_sizes() -> Iterator[tuple[str, str, Size]]:
-    """Yield each eval and variant: its name, its description, its size at default settings."""
+def eval_sizes() -> Iterator[tuple[str, str, Size | None]]:
+    """Yield each eval and variant: its name, its description, its size at default settings.
+
+    A user's own variant may have no size.
+    """
     for name, entry in evals().items():
         yield name, entry.description, entry.size
         for variant, facts in entry.variants.items():
