@@ -72,7 +72,7 @@ def import_results(
 
 def _notes(imported: ImportedLog) -> Iterator[str]:
     if ids := imported.missing:
-        rows = len(ids) + imported.log.eval.dataset.samples
+        rows = len(ids) + (imported.log.eval.dataset.samples or 0)
         yield f"{len(ids):,} of {rows:,} rows have no result and are not counted: {some_ids(ids)}"
     if ids := imported.partial:
         yield f"{len(ids):,} records have no score for their last steps: {some_ids(ids)}"

@@ -97,7 +97,8 @@ def recorded_runs(
     """
     rows_by_id = cache(lambda name: {row.id: row for row in load_rows(source, name)})
     runs: dict[str | None, RecordedRun] = {}
-    looked_up: dict[str | None, set[str | None]] = {}
+    # The subsets in which each model's rows were looked up, in their order.
+    looked_up: dict[str | None, dict[str | None, None]] = {}
     for address in files:
         for number, content in read_rows(address):
             where = f"{address}: row {number}"
@@ -106,7 +107,7 @@ def recorded_runs(
             if row is None:
                 chosen = result.subset or subset
                 row = rows_by_id(chosen).get(result.id)
-                looked_up.setdefault(result.model, set()).add(chosen)
+                looked_up.setdefault(result.model, {})[chosen] = None
                 if row is None:
                     place = f"{source!r}" + (f", subset {chosen!r}" if chosen else "")
                     raise DataError(f"{where}: the id {result.id!r} is not a row of {place}.")

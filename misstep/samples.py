@@ -153,6 +153,15 @@ class CriticVerdict(VerdictRecord, StoreModel):
     """The verdict in a sample's store: scorers take it and parse no text."""
 
 
+def store_verdict(store: Store, record: VerdictRecord) -> None:
+    """Write a verdict to a sample's store.
+
+    It sets all fields of `store_as(CriticVerdict)`, and validates them once.
+    """
+    for name, value in record:
+        store.set(f"{CriticVerdict.__name__}:{name}", value)
+
+
 def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> VerdictRecord | None:
     """Return the verdict that a critic left as a value, or None if only its text tells."""
     prefix = f"{CriticVerdict.__name__}:"

@@ -7,6 +7,7 @@ sample. It has no transcript.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from typing import Any, cast
 
@@ -32,6 +33,7 @@ from shortuuid import uuid
 from misstep.loaders import RecordedRun, holds_solutions, recorded_runs, solution_datasets
 from misstep.log_files import new_log
 from misstep.registry import MisstepError
+from misstep.reports._runs import no_garbage_collection
 from misstep.reports._tasks import load_task, run_coroutine
 from misstep.reports._text import file_name, some_ids
 from misstep.samples import critic_verdict
@@ -77,14 +79,19 @@ def import_files(
     runs = recorded_runs(files, source, subset)
     if not partial:
         _refuse_partial_records(runs)
+    options = {"threshold": threshold}
+
+    @cache
+    def builder_for(votes: int) -> LogBuilder:
+        arguments = {"source": "sample", "votes": votes}
+        return LogBuilder("processbench", arguments, recorded(**options), options)
+
     for recorded_name, run in runs.items():
         critiques = [
             len((sample.metadata or {})["recorded"].get("critiques", []))
             for sample in run.samples.values()
         ]
-        arguments = {"source": "sample", "votes": max(1, *critiques)}
-        options = {"threshold": threshold}
-        builder = LogBuilder("processbench", arguments, recorded(**options), options)
+        builder = builder_for(max(1, *critiques))
         notes = {"partial_records": len(run.partial), "rows_without_result": len(run.missing)}
         label = model or recorded_name or "unnamed"
         log = builder.write(run.samples.values(), source, label, log_dir, notes)
@@ -105,8 +112,8 @@ def _refuse_partial_records(runs: dict[str | None, RecordedRun]) -> None:
             of_model = f" of {name!r}" if name else ""
             raise MisstepError(
                 f"{len(run.partial):,} of {len(run.samples):,} records{of_model} have no score for "
-                f"their last steps: {some_ids(run.partial)}. Such a record gives a verdict only if "
-                "a step before its end is below the threshold. To import them: --partial."
+                f"their last steps ({some_ids(run.partial)}). Such a record gives a verdict only "
+                "if a step before its end is below the threshold. To import them: --partial."
             )
 
 
@@ -136,7 +143,8 @@ class LogBuilder:
         notes: dict[str, int] | None = None,
     ) -> EvalLog:
         """Write the log of a model. `notes` are kept in the metadata if they are not 0."""
-        scored = run_coroutine(self._scored(samples, f"imported/{model}"))
+        with no_garbage_collection():
+            scored = run_coroutine(self._scored(samples, f"imported/{model}"))
         now = datetime.now(UTC).isoformat(timespec="seconds")
         spec = EvalSpec(
             run_id=uuid(),
@@ -169,7 +177,7 @@ class LogBuilder:
         stamp = now.replace(":", "-").replace("+", "-")
         name = self._name.replace("_", "-")
         log.location = f"{log_dir.rstrip('/')}/{stamp}_{file_name(name)}_{spec.task_id}.eval"
-        with new_log(log.location) as file:
+        with no_garbage_collection(), new_log(log.location) as file:
             for sample in scored:
                 file.add_sample(sample)
             file.finish(log, [sample.summary() for sample in scored])
