@@ -51,7 +51,7 @@ class RowFile:
 def source_files(
     source: str,
     needed: Sequence[RowKind],
-    subset: str | None = None,
+    subsets: Sequence[str] | None = None,
     accept: str | None = None,
     more: Sequence[str] = (),
 ) -> Iterator[RowFile]:
@@ -64,10 +64,11 @@ def source_files(
     if source in sources():
         entries = find_source(source).files
         named = {file.subset for file in entries if file.subset}
-        if named and subset is not None and subset not in named:
-            raise UnknownNameError("subset", subset, named)
+        for subset in subsets or ():
+            if named and subset not in named:
+                raise UnknownNameError("subset", subset, named)
         for file in entries:
-            if subset is None or file.subset in (None, subset):
+            if subsets is None or file.subset is None or file.subset in subsets:
                 path = find_file(source, file, accept)
                 content = path.read_bytes()
                 check_pin(content, file, str(path), accept)

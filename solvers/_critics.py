@@ -22,8 +22,10 @@ from misstep.registry import (
 from misstep.scorers import StructuredReply
 from misstep.solvers._baselines import (
     all_sections,
+    arithmetic,
     label_distribution,
     last_step,
+    late_window,
     no_error,
     no_section,
     section_range,
@@ -31,11 +33,20 @@ from misstep.solvers._baselines import (
 )
 from misstep.solvers._calls import SEED
 from misstep.solvers._critique import critique, sections_critique
-from misstep.solvers._stepwise import Order, reward, stepwise
+from misstep.solvers._stepwise import Calls, reward, stepwise
 
-BASELINES = {"no_error": no_error, "last_step": last_step, "uniform": uniform}
-CRITICS = ("critique", "stepwise", "reward", *BASELINES, "label_distribution")
-SECTION_CRITICS = ("critique", "no_error", "all_sections", "section_range")
+_WITHOUT_DATA = {
+    "no_error": no_error,
+    "last_step": last_step,
+    "late_window": late_window,
+    "uniform": uniform,
+    "arithmetic": arithmetic,
+}
+BASELINES = (*_WITHOUT_DATA, "label_distribution")
+"""Critics of first errors that call no model."""
+CRITICS = ("critique", "stepwise", "reward", *BASELINES)
+SECTION_BASELINES = ("no_error", "all_sections", "section_range")
+SECTION_CRITICS = ("critique", *SECTION_BASELINES)
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,7 @@ def find_critic(
     adaptive: bool = False,
     weighted: bool = False,
     style: str = "single_token",
-    order: Order = "sequential",
+    calls: Calls = "sequential",
     threshold: float | None = None,
 ) -> Critic:
     r"""Return the critic of first errors that the options of a task describe.
@@ -90,10 +101,10 @@ def find_critic(
             temperature=judge.temperature, max_tokens=judge.max_tokens, seed=SEED
         )
         by_steps = critic == "stepwise"
-        return Critic(stepwise(style, order) if by_steps else reward(style, threshold), config)
+        return Critic(stepwise(style, calls) if by_steps else reward(style, threshold), config)
     if critic == "label_distribution":
         return Critic(label_distribution(dict(Counter(str(one.target) for one in samples))))
-    return Critic(_find_solver(critic, BASELINES, CRITICS))
+    return Critic(_find_solver(critic, _WITHOUT_DATA, CRITICS))
 
 
 def find_section_critic(

@@ -88,9 +88,9 @@ def test_the_embedded_sample_needs_no_mirror(monkeypatch, tmp_path):
 
 
 def test_the_sample_is_widened_by_generated_rows_that_stay_apart():
-    dataset = first_error_dataset("sample")
+    dataset = first_error_dataset("sample", order="published")
     assert all(sample.metadata["subset"] != "generated" for sample in dataset[:64])
-    generated = first_error_dataset("sample", "generated")
+    generated = first_error_dataset("sample", "generated", order="published")
     assert [sample.id for sample in dataset[64:]] == [sample.id for sample in generated]
     for sample, one in zip(generated, solutions(1, 136), strict=True):
         assert (sample.input, int(sample.target)) == (one.problem, one.label)
