@@ -63,6 +63,7 @@ def adversarial_numinamath(
             detections(votes, weighted),
         ],
         config=judged_by.config,
+        metadata=judged_by.metadata,
         viewer=FIRST_ERROR_VIEW,
         headline_metric=HeadlineMetric(scorer="detections", metric="first_error_accuracy"),
         version=evals()["adversarial_numinamath"].version,

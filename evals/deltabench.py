@@ -79,6 +79,7 @@ def deltabench(
             subset_column(),
         ],
         config=judged_by.config,
+        metadata=judged_by.metadata,
         viewer=FIRST_ERROR_VIEW,
         headline_metric=HeadlineMetric(scorer="first_error", metric="f1_score"),
         version=evals()["deltabench"].version,

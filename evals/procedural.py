@@ -76,6 +76,7 @@ def procedural(
             subset_column(),
         ],
         config=judged_by.config,
+        metadata=judged_by.metadata,
         viewer=FIRST_ERROR_VIEW,
         headline_metric=HeadlineMetric(scorer="first_error", metric="f1_score"),
         version=evals()["procedural"].version,

@@ -13,6 +13,7 @@ from misstep.generator import solutions
 from misstep.loaders._deltabench import PROBLEMS, first_error_fields
 from misstep.loaders._files import RawRow, read_rows
 from misstep.loaders._rows import (
+    ROW,
     SHOWN,
     BadRow,
     Id,
@@ -91,7 +92,13 @@ def _label_problems(row: FirstErrorRow) -> Iterator[tuple[str, str]]:
 
 def check_file(address: str) -> tuple[list[FirstErrorRow], list[BadRow]]:
     """Return the good rows of the user's own file, and every problem of the bad ones."""
-    rows, bad = check_rows(read_rows(address))
+    unread: list[BadRow] = []
+
+    def refuse(line: int, problem: str) -> None:
+        unread.append(BadRow(line, None, ROW, problem, place="line"))
+
+    rows, bad = check_rows(read_rows(address, refuse))
+    bad = sorted([*unread, *bad], key=lambda one: one.number)
     refuse_other_kind(rows, bad, address, FIRST_ERROR)
     return rows, bad
 

@@ -36,6 +36,8 @@ OFFLINE_VARIABLE = "HF_HUB_OFFLINE"
 GITHUB = "https://raw.githubusercontent.com"
 TIMEOUT = 30.0
 """Seconds without a byte."""
+_CONNECT_TIMEOUT = 5.0
+"""Seconds until the hub answers."""
 
 
 @dataclass(frozen=True)
@@ -184,16 +186,41 @@ def _not_found(what: str, mirrored: str, home: str, problem: Exception, cure: st
 def _hub_file(source: Source, file: SourceFile) -> Path:
     """Return a file from the hub's cache or the hub; the hub's library resumes downloads."""
     from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     assert source.repository is not None  # noqa: S101 (the model checks it)
+    unreachable = _hub_problem()
     try:
         path = hf_hub_download(
-            source.repository, file.path, repo_type="dataset", revision=source.revision
+            source.repository,
+            file.path,
+            repo_type="dataset",
+            revision=source.revision,
+            local_files_only=unreachable is not None,
         )
+    except LocalEntryNotFoundError as problem:
+        raise OSError(unreachable or str(problem)) from None
     except HfHubHTTPError as problem:
         raise OSError(str(problem)) from None
     return Path(path)
+
+
+def _hub_problem() -> str | None:
+    """Return why the hub cannot be reached, or None. Its library would retry for 25 seconds."""
+    import httpx
+    from huggingface_hub.constants import ENDPOINT
+
+    if _is_offline():
+        return f"skipped because {OFFLINE_VARIABLE} is set"
+    try:
+        httpx.head(ENDPOINT, timeout=_CONNECT_TIMEOUT)
+    except httpx.HTTPError as problem:
+        return f"{ENDPOINT} cannot be reached ({problem or type(problem).__name__})"
+    return None
+
+
+def _is_offline() -> bool:
+    return os.environ.get(OFFLINE_VARIABLE, "").lower() in ("1", "true", "yes", "on")
 
 
 def _download(address: str, target: Path, check: Callable[[bytes], None]) -> Path:
@@ -203,7 +230,7 @@ def _download(address: str, target: Path, check: Callable[[bytes], None]) -> Pat
     """
     import httpx
 
-    if os.environ.get(OFFLINE_VARIABLE, "").lower() in ("1", "true", "yes", "on"):
+    if _is_offline():
         raise OSError(f"skipped because {OFFLINE_VARIABLE} is set")
     part = target.with_name(f"{target.name}.part")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -269,9 +296,11 @@ def corpus_rows(source: str) -> Iterator[RawRow]:
 
 def _hub_corpus(source: str, corpus: Corpus) -> Iterator[Any]:
     """Yield rows from the hub's cache or the hub."""
-    from datasets import load_dataset
-
     try:
+        if unreachable := _hub_problem():
+            raise OSError(unreachable)
+        from datasets import load_dataset
+
         yield from load_dataset(corpus.repository, split=corpus.split, streaming=True)
     # Without a network, the libraries raise errors of many kinds.
     except (OSError, ValueError, RuntimeError, ImportError) as problem:

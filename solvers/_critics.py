@@ -4,13 +4,16 @@ import importlib.util
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from inspect_ai.dataset import Sample
-from inspect_ai.model import GenerateConfig, ResponseSchema
+from inspect_ai.model import GenerateConfig, ResponseSchema, get_model_info
 from inspect_ai.solver import Solver
 from inspect_ai.util import json_schema, registry_create
 
+from misstep._inspect_private import active_generate_config, active_model
 from misstep.registry import (
+    Domain,
     MisstepError,
     Tag,
     UnknownNameError,
@@ -55,6 +58,8 @@ class Critic:
 
     solver: Solver
     config: GenerateConfig = field(default_factory=GenerateConfig)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """Notes on the options, for the log."""
 
 
 def find_critic(
@@ -85,14 +90,16 @@ def find_critic(
             raise MisstepError("adaptive and weighted need several votes: add -T votes=8.")
         if adaptive and weighted:
             raise MisstepError("adaptive counts votes, so it does not go with weighted.")
+        max_tokens, metadata = _max_tokens(prompt)
         return Critic(
             critique(domain, tag, votes, adaptive),
             GenerateConfig(
                 temperature=prompt.voting_temperature if votes > 1 else prompt.temperature,
-                max_tokens=prompt.max_tokens,
+                max_tokens=max_tokens,
                 seed=SEED,
                 logprobs=True if weighted else None,
             ),
+            metadata,
         )
     if votes != 1 or adaptive or weighted:
         raise MisstepError(f"votes={votes}: votes go with critic=critique, not {critic!r}.")
@@ -105,6 +112,25 @@ def find_critic(
     if critic == "label_distribution":
         return Critic(label_distribution(dict(Counter(str(one.target) for one in samples))))
     return Critic(_find_solver(critic, _WITHOUT_DATA, CRITICS))
+
+
+def _max_tokens(prompt: Domain) -> tuple[int, dict[str, Any]]:
+    """Return the default of `--max-tokens`, and a note for the log if the model reasons.
+
+    The model is known if Inspect makes the task for a run, by its name or file.
+    """
+    model, config = active_model(), active_generate_config()
+    if model is None or config.max_tokens is not None:
+        return prompt.max_tokens, {}
+    info = get_model_info(model)
+    effort = config.reasoning_effort
+    asked = config.reasoning_tokens or (effort is not None and effort != "none")
+    if effort == "none" or not (asked or (info and info.reasoning)):
+        return prompt.max_tokens, {}
+    most = prompt.reasoning_max_tokens
+    most = min(most, (info and info.output_tokens) or most)
+    note = f"The default of --max-tokens is {most:,}, because {model} reasons before it answers."
+    return most, {"max_tokens": note}
 
 
 def find_section_critic(
