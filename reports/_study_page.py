@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TASK = "misstep/procedural"
 EMBEDDED = "embedded/smollm2"
 EMBEDDED_CRITIC = "stepwise"
-"""The embedded model cannot write a critique; asked step by step, it answers with one word."""
+"""The embedded model cannot write a critique; asked step by step, it sometimes gives a verdict."""
 STUDY_FOLDER = "study"
 """The folder of the charts and the data, next to the page."""
 
