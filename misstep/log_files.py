@@ -6,7 +6,7 @@ its time grows with the square of their number.
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -57,7 +57,17 @@ def new_log(location: str) -> Iterator[NewLog]:
         # Compressing well takes twice as long and saves a tenth of the space.
         with ZipFile(whole, "w", ZIP_DEFLATED, compresslevel=1) as archive:
             yield NewLog(archive, Path(folder))
-        system, path = fsspec.url_to_fs(location)
-        system.makedirs(path.rpartition("/")[0], exist_ok=True)
-        system.put_file(str(whole), f"{path}.part")
-        system.mv(f"{path}.part", path)
+        _upload(whole, location)
+
+
+def _upload(file: Path, location: str) -> None:
+    system, path = fsspec.url_to_fs(location)
+    system.makedirs(path.rpartition("/")[0], exist_ok=True)
+    partial = f"{path}.part"
+    try:
+        system.put_file(str(file), partial)
+        system.mv(partial, path)
+    except OSError:
+        with suppress(OSError):
+            system.rm_file(partial)
+        raise
