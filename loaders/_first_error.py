@@ -206,6 +206,31 @@ def error_sections_dataset(
     return MemoryDataset(samples, name=dataset_name(source, subset))
 
 
+def step_labels_dataset(
+    source: str, subset: str | None = None, accept: str | None = None
+) -> MemoryDataset:
+    """Return rows whose wrong steps are all known as samples: they have PRMBench's format.
+
+    The arguments are those of `first_error_dataset`.
+    """
+    needed: tuple[RowKind, ...] = ("step_labels",)
+    rows = load_rows(source, subset, accept, needed)
+    for row in rows:
+        if "wrong_steps" not in row.extra:
+            where = f"{source}: the row {row.id!r}"
+            raise DataError(wrong_kind_message(where, "first_error", needed))
+    outside = [row.id for row in rows if "wrong_steps_published" in row.extra]
+    if outside:
+        logger.warning(
+            "%d of %d rows name wrong steps beyond the last step: these steps are ignored.",
+            len(outside),
+            len(rows),
+        )
+    return MemoryDataset(
+        [first_error_sample(row) for row in rows], name=dataset_name(source, subset)
+    )
+
+
 def dataset_name(source: str, subset: str | None) -> str:
     """Return the name of the data in the log."""
     name = source if source in sources() else PurePosixPath(source).name

@@ -49,6 +49,20 @@ from misstep.scorers._sections import (
     error_sections as error_sections,
     error_sections_published as error_sections_published,
 )
+from misstep.scorers._step_label_metrics import (
+    PrmScore as PrmScore,
+    prm_scores as prm_scores,
+    step_label_metrics as step_label_metrics,
+    step_label_samples as step_label_samples,
+)
+from misstep.scorers._step_labels import (
+    StepScores as StepScores,
+    first_invalid as first_invalid,
+    read_step_scores as read_step_scores,
+    step_labels as step_labels,
+    step_labels_of as step_labels_of,
+    step_labels_published as step_labels_published,
+)
 from misstep.scorers._verdicts import read_verdict as read_verdict
 from misstep.scorers._votes import (
     Tally as Tally,

@@ -11,6 +11,7 @@ from typing import cast
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
+from misstep.loaders import PRMBENCH_GROUPS as GROUPS
 from misstep.samples import GroupMetadata
 from misstep.scorers._first_error_metrics import NOT_UNPARSED
 from misstep.scorers._intervals import Draws, Estimate, from_draws, multinomial_draws, share
@@ -20,12 +21,6 @@ COUNTS = ("tp", "fp", "tn", "fn")
 LEFT_OUT = "left_out"
 """The key of a score's metadata that says why the published rule leaves the sample out."""
 
-GROUPS = {
-    "simplicity": ("redundency", "circular"),
-    "soundness": ("counterfactual", "step_contradiction", "domain_inconsistency", "confidence"),
-    "sensitivity": ("missing_condition", "deception", "multi_solutions"),
-}
-"""PRMBench's classes, in its spelling, by group."""
 F1_ALONE = "multi_solutions"
 """The class without wrong steps: its PRMScore is the F1 of valid steps alone."""
 
@@ -56,9 +51,14 @@ def step_label_metrics(published: bool = False) -> Metric:
     """PRMScore with its interval, its parts, the three groups, and shares of unread rows."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_metrics([_sample(score) for score in scores], published))
+        return dict(_metrics(step_label_samples(scores), published))
 
     return compute
+
+
+def step_label_samples(scores: Sequence[SampleScore]) -> list[StepLabelsSample]:
+    """Return what the metrics need of scored samples."""
+    return [_sample(score) for score in scores]
 
 
 def _sample(scored: SampleScore) -> StepLabelsSample:

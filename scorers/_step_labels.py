@@ -1,7 +1,7 @@
 """The scorers for labels of all steps: strict and published, from the same output.
 
-PRMBench's rule: a valid step is the positive class. TP is a right step called valid, FP a wrong step
-called valid, TN a wrong step called invalid, FN a right step called invalid.
+PRMBench's rule: a valid step is the positive class. TP is a right step called valid, FP a wrong
+step called valid, TN a wrong step called invalid, FN a right step called invalid.
 """
 
 import json

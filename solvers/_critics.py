@@ -4,6 +4,7 @@ import importlib.util
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 
 from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig, ResponseSchema
@@ -14,9 +15,11 @@ from misstep.registry import (
     MisstepError,
     Tag,
     UnknownNameError,
+    Wording,
     find_domain,
     find_judge,
     find_sections_prompt,
+    find_step_scores_prompt,
     user_path,
 )
 from misstep.scorers import StructuredReply
@@ -31,10 +34,12 @@ from misstep.solvers._baselines import (
 )
 from misstep.solvers._calls import SEED
 from misstep.solvers._critique import critique, sections_critique
+from misstep.solvers._step_scores import all_invalid, all_valid, step_scores
 from misstep.solvers._stepwise import Order, reward, stepwise
 
 BASELINES = {"no_error": no_error, "last_step": last_step, "uniform": uniform}
 CRITICS = ("critique", "stepwise", "reward", *BASELINES, "label_distribution")
+STEP_CRITICS = ("critique", "stepwise", "reward", "all_valid", "all_invalid")
 SECTION_CRITICS = ("critique", "no_error", "all_sections", "section_range")
 
 
@@ -123,6 +128,38 @@ def find_section_critic(
         "section_range": lambda: section_range(first, last),
     }
     return Critic(_find_solver(critic, known, SECTION_CRITICS))
+
+
+def find_step_critic(
+    critic: str | Solver,
+    wording: Wording = "own",
+    style: str = "single_token",
+    threshold: float | None = None,
+) -> Critic:
+    """Return the critic of every step that the options of a task describe.
+
+    `critic` is one of STEP_CRITICS, the name of any registered solver, `file.py@solver`, or a
+    solver. A user's own solver leaves a `StepLabels`.
+    """
+    check_wording(wording)
+    if critic in ("stepwise", "reward"):
+        # Steps after the first wrong one count too, so all of them are judged.
+        return find_critic(critic, (), style=style, order="parallel", threshold=threshold)
+    if threshold is not None:
+        raise MisstepError(
+            f"threshold={threshold}: a threshold goes with critic=reward, not {critic!r}."
+        )
+    if critic == "critique":
+        config = GenerateConfig(temperature=find_step_scores_prompt().temperature, seed=SEED)
+        return Critic(step_scores(wording), config)
+    known = {"all_valid": all_valid, "all_invalid": all_invalid}
+    return Critic(_find_solver(critic, known, STEP_CRITICS))
+
+
+def check_wording(wording: str) -> None:
+    """Raise an error for a wording that is neither own nor published."""
+    if wording not in get_args(Wording):
+        raise UnknownNameError("wording", wording, get_args(Wording))
 
 
 def _find_solver(

@@ -99,11 +99,7 @@ def reward(style: str = "single_token", threshold: float | None = None) -> Solve
         values = [reward.value for reward in rewards]
         missing = next((reward.missing for reward in rewards if reward.value is None), None)
         leave_verdict(
-            state,
-            *first_below(values, limit),
-            rewards=values,
-            missing=missing,
-            threshold=limit,
+            state, *first_below(values, limit), rewards=values, missing=missing, threshold=limit
         )
         return state
 
