@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # `make test COVERAGE=1` measures which lines the tests run.
 PYTEST_OPTIONS := -n 3 --dist loadfile $(if $(COVERAGE),$(PACKAGES:%=--cov=%) --cov=misstep --cov-fail-under=90)
 
-.PHONY: help setup demo test unit lint types linked canary bench soak short audit reference lock clean
+.PHONY: help setup demo test unit lint types linked docs canary bench soak short audit reference lock clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
@@ -56,6 +56,9 @@ linked:
 	@rm -rf build/types && mkdir -p build/types/misstep
 	@for file in misstep/*.py misstep/py.typed; do ln -sfn ../../../$$file build/types/$$file; done
 	@for package in $(PACKAGES); do ln -sfn ../../../$$package build/types/misstep/$$package; done
+
+docs: setup linked  ## Build the documentation site in build/site.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 canary: setup  ## Run all tests against the newest inspect-ai of the package index.
 	@mkdir -p $(CANARY)
