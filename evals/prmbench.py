@@ -11,16 +11,16 @@ from inspect_ai import Task, task
 from inspect_ai.log import HeadlineMetric
 from inspect_ai.solver import Solver
 
-from misstep.evals._views import STEP_LABELS_VIEW
-from misstep.loaders import step_labels_dataset
+from misstep.evals._views import STEP_VALIDITY_VIEW
+from misstep.loaders import step_validity_dataset
 from misstep.registry import Wording, evals, register_variants
-from misstep.scorers import first_error, step_labels, step_labels_published, subset_column
+from misstep.scorers import first_error, step_validity, step_validity_published, subset_column
 from misstep.solvers import find_step_critic
 
 
 @task
 def prmbench(
-    subset: str | list[str] | None = None,
+    subset: str | None = None,
     source: str = "prmbench",
     critic: str | Solver = "critique",
     wording: Wording = "own",
@@ -31,7 +31,7 @@ def prmbench(
     """Say of every step of a solution whether it is valid, and whether it is redundant.
 
     Args:
-        subset: Use only this class, or these: redundency, circular, counterfactual,
+        subset: Use only this class: redundency, circular, counterfactual,
             step_contradiction, domain_inconsistency, confidence, missing_condition, deception,
             multi_solutions.
         source: A registered source, or your own file in PRMBench's format.
@@ -43,15 +43,15 @@ def prmbench(
         threshold: Steps with a smaller reward are invalid. Default: the reward model's own value.
         accept: The sha256 of a changed copy of a registered source that you want to use.
     """
-    dataset = step_labels_dataset(source, subset, accept)
+    dataset = step_validity_dataset(source, subset, accept)
     judged_by = find_step_critic(critic, wording, style, threshold)
     return Task(
         dataset=dataset,
         solver=judged_by.solver,
-        scorer=[step_labels(), step_labels_published(), first_error(), subset_column()],
+        scorer=[step_validity(), step_validity_published(), first_error(), subset_column()],
         config=judged_by.config,
-        viewer=STEP_LABELS_VIEW,
-        headline_metric=HeadlineMetric(scorer="step_labels", metric="prmscore"),
+        viewer=STEP_VALIDITY_VIEW,
+        headline_metric=HeadlineMetric(scorer="step_validity", metric="prmscore"),
         version=evals()["prmbench"].version,
     )
 

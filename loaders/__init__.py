@@ -9,7 +9,7 @@ from misstep.loaders._first_error import (
     first_error_dataset,
     first_error_sample,
     load_rows,
-    step_labels_dataset,
+    step_validity_dataset,
 )
 from misstep.loaders._formats import PRMBENCH_GROUPS
 from misstep.loaders._problems import problems_dataset

@@ -34,7 +34,7 @@ from misstep.verdicts import NO_ERROR
 
 logger = logging.getLogger(__name__)
 
-FIRST_ERROR: tuple[RowKind, ...] = ("first_error", "error_sections", "step_labels", "mistake")
+FIRST_ERROR: tuple[RowKind, ...] = ("first_error", "error_sections", "wrong_steps", "mistake")
 """The kinds of rows that have a first error."""
 
 
@@ -145,7 +145,7 @@ def _without_repeated(bad: list[BadRow], address: str) -> tuple[list[BadRow], in
 
     Its published loader uses the first row of an id, and so does this one.
     """
-    repeated = [one for one in bad if one.kind == "step_labels" and one.field == "id"]
+    repeated = [one for one in bad if one.kind == "wrong_steps" and one.field == "id"]
     if repeated:
         names = ", ".join(str(one.id) for one in repeated)
         logger.warning("%s: ids that occur twice; the first row is used: %s.", address, names)
@@ -206,14 +206,14 @@ def error_sections_dataset(
     return MemoryDataset(samples, name=dataset_name(source, subset))
 
 
-def step_labels_dataset(
+def step_validity_dataset(
     source: str, subset: str | None = None, accept: str | None = None
 ) -> MemoryDataset:
     """Return rows whose wrong steps are all known as samples: they have PRMBench's format.
 
     The arguments are those of `first_error_dataset`.
     """
-    needed: tuple[RowKind, ...] = ("step_labels",)
+    needed: tuple[RowKind, ...] = ("wrong_steps",)
     rows = load_rows(source, subset, accept, needed)
     for row in rows:
         if "wrong_steps" not in row.extra:

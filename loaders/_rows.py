@@ -241,7 +241,7 @@ def row_kind(row: dict[str, Any]) -> RowKind | None:
     """Return the kind of a row by its columns, or None if they fit no kind."""
     columns = row.keys()
     if (name := row_format(row)) is not None and name != "BIG-Bench Mistake":
-        return "step_labels" if name == "PRMBench" else "first_error"
+        return "wrong_steps" if name == "PRMBench" else "first_error"
     if "steps" in columns:
         if "mistake_index" in columns:
             return "mistake"

@@ -74,7 +74,7 @@ class SectionsMetadata(SolutionMetadata):
     """The numbers as annotated, if they differ: the published script takes any number."""
 
 
-class StepLabelsMetadata(SolutionMetadata):
+class WrongStepsMetadata(SolutionMetadata):
     """Metadata of a solution whose wrong steps are all known, by their indices."""
 
     wrong_steps: list[int]
@@ -105,7 +105,7 @@ class RecordedCritique(_Metadata):
     critiques: list[str] = Field(default_factory=list)
     stop_reasons: list[StopReason] = Field(default_factory=list)
     scores: list[float | None] | None = None
-    labels: list[bool] | None = None
+    valid: list[bool] | None = None
     """Whether each step is valid, as recorded."""
     prediction: int | None = None
 
@@ -161,7 +161,7 @@ class CriticVerdict(StoreModel):
     """The verdict on each step that was judged by itself."""
 
 
-class StepLabels(StoreModel):
+class StepValidity(StoreModel):
     """What a critic says of every step: whether it is valid, and whether it is redundant."""
 
     valid: list[bool] | None = None

@@ -7,14 +7,14 @@ from pydantic import Field, StringConstraints, model_validator
 
 from misstep.registry._facts import Fact, FactFile
 
-RowKind = Literal["first_error", "error_sections", "step_labels", "mistake", "problem", "solution"]
+RowKind = Literal["first_error", "error_sections", "wrong_steps", "mistake", "problem", "solution"]
 """What the rows of a source hold; `ROW_KINDS` describes each."""
 
 ROW_KINDS: dict[RowKind, str] = {
     "first_error": "worked solutions with their first wrong step (problem, steps, label)",
     "error_sections": "solutions with all their erroneous sections (question, sections, "
     "reason_error_section_numbers)",
-    "step_labels": "solutions with all their wrong steps (modified_question, modified_process, "
+    "wrong_steps": "solutions with all their wrong steps (modified_question, modified_process, "
     "error_steps)",
     "mistake": "reasoning with its first mistake (input, steps, target, mistake_index)",
     "problem": "problems with answers (problem, answer)",

@@ -139,7 +139,7 @@ def find_step_critic(
     """Return the critic of every step that the options of a task describe.
 
     `critic` is one of STEP_CRITICS, the name of any registered solver, `file.py@solver`, or a
-    solver. A user's own solver leaves a `StepLabels`.
+    solver. A user's own solver leaves a `StepValidity`.
     """
     check_wording(wording)
     if critic in ("stepwise", "reward"):

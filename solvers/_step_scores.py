@@ -14,8 +14,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.loaders import published_wording
 from misstep.registry import PROBLEM, STEPS, Wording, fill, find_step_scores_prompt
-from misstep.samples import CriticVerdict, GroupMetadata, SolutionMetadata, StepLabels
-from misstep.scorers import StepScores, first_invalid, read_step_scores, step_labels_of
+from misstep.samples import CriticVerdict, GroupMetadata, SolutionMetadata, StepValidity
+from misstep.scorers import StepScores, first_invalid, read_step_scores, validity_of
 from misstep.verdicts import Unread
 
 _OWN_NUMBER = re.compile(r"^(Step\s*\d+\.\s*|\d+\.\s*)", re.IGNORECASE)
@@ -73,7 +73,7 @@ def _leave_labels(state: TaskState) -> None:
         scores: StepScores | Unread = Unread.TRUNCATED
     else:
         scores = Unread.REFUSED if stop == "content_filter" else read_step_scores(text)
-    left = state.store_as(StepLabels)
+    left = state.store_as(StepValidity)
     left.valid = None if isinstance(scores, Unread) else scores.valid
     left.redundant = None if isinstance(scores, Unread) else scores.redundant
     left.unread = scores if isinstance(scores, Unread) else None
@@ -84,7 +84,7 @@ def _leave_first_invalid(state: TaskState) -> None:
     """Leave the first invalid step as a verdict; the output stays as it is."""
     steps = len(state.metadata_as(SolutionMetadata).steps)
     subset = state.metadata_as(GroupMetadata).subset
-    labels = step_labels_of(state.store, state.output, steps, subset)
+    labels = validity_of(state.store, state.output, steps, subset)
     if not isinstance(labels, Unread) and len(labels) != steps:
         labels = Unread.WRONG_LENGTH
     verdict = state.store_as(CriticVerdict)
@@ -106,7 +106,7 @@ def all_invalid() -> Solver:
 
 def _constant(valid: bool) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        left = state.store_as(StepLabels)
+        left = state.store_as(StepValidity)
         left.valid = [valid] * len(state.metadata_as(SolutionMetadata).steps)
         state.output = ModelOutput.from_content("none", f"Every step: valid is {valid}.")
         _leave_first_invalid(state)

@@ -21,7 +21,7 @@ from tests.support.rows import delta_row
 ROWS = {
     "first_error": {"id": "a", "problem": "p", "steps": ["s"], "label": 0},
     "error_sections": delta_row("a", errors=[1]),
-    "step_labels": {
+    "wrong_steps": {
         "idx": "p_1",
         "classification": "circular",
         "modified_question": "p",
@@ -46,7 +46,7 @@ READERS = {
     "problem": problems_dataset,
     "solution": lambda source: list(corpus_rows(source)),
 }
-CONVERTED = {("first_error", kind) for kind in ("error_sections", "step_labels", "mistake")}
+CONVERTED = {("first_error", kind) for kind in ("error_sections", "wrong_steps", "mistake")}
 """Rows with all erroneous sections or steps, or with a mistake, have a first error."""
 
 OTHERS = [

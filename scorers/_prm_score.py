@@ -26,7 +26,7 @@ F1_ALONE = "multi_solutions"
 
 
 @dataclass(frozen=True)
-class StepLabelsSample:
+class PrmScoreSample:
     """What the metrics need of one scored sample."""
 
     counts: tuple[float, ...]
@@ -46,25 +46,25 @@ class PrmScore:
     negative_f1: float
 
 
-@metric(name="step_label_metrics")
-def step_label_metrics(published: bool = False) -> Metric:
+@metric(name="prm_score_metrics")
+def prm_score_metrics(published: bool = False) -> Metric:
     """PRMScore with its interval, its parts, the three groups, and shares of unread rows."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_metrics(step_label_samples(scores), published))
+        return dict(_metrics(prm_score_samples(scores), published))
 
     return compute
 
 
-def step_label_samples(scores: Sequence[SampleScore]) -> list[StepLabelsSample]:
+def prm_score_samples(scores: Sequence[SampleScore]) -> list[PrmScoreSample]:
     """Return what the metrics need of scored samples."""
     return [_sample(score) for score in scores]
 
 
-def _sample(scored: SampleScore) -> StepLabelsSample:
+def _sample(scored: SampleScore) -> PrmScoreSample:
     values, metadata = scored.score.as_dict(), scored.score.metadata or {}
     about = GroupMetadata.model_validate(scored.sample_metadata or {})
-    return StepLabelsSample(
+    return PrmScoreSample(
         counts=tuple(float(cast(float, values[name])) for name in COUNTS),
         subset=about.subset,
         cluster=about.cluster or str(scored.sample_id),
@@ -73,7 +73,7 @@ def _sample(scored: SampleScore) -> StepLabelsSample:
     )
 
 
-def _metrics(samples: list[StepLabelsSample], published: bool) -> Iterator[tuple[str, float]]:
+def _metrics(samples: list[PrmScoreSample], published: bool) -> Iterator[tuple[str, float]]:
     kept = [sample for sample in samples if not sample.left_out]
     scores = prm_scores(kept, published)
     overall = _interval(kept, scores["overall"].prmscore, published)
@@ -92,7 +92,7 @@ def _metrics(samples: list[StepLabelsSample], published: bool) -> Iterator[tuple
     yield "stderr", overall.stderr
 
 
-def prm_scores(samples: Sequence[StepLabelsSample], published: bool = False) -> dict[str, PrmScore]:
+def prm_scores(samples: Sequence[PrmScoreSample], published: bool = False) -> dict[str, PrmScore]:
     """Return the PRMScore of all samples (`overall`), of each class, and of each complete group.
 
     A group's PRMScore is the plain mean of its classes; `overall` is computed from the pooled
@@ -117,7 +117,7 @@ def _group_scores(found: Mapping[str, PrmScore]) -> dict[str, PrmScore]:
     return groups
 
 
-def _pooled(samples: Sequence[StepLabelsSample]) -> tuple[float, ...]:
+def _pooled(samples: Sequence[PrmScoreSample]) -> tuple[float, ...]:
     return tuple(sum(one.counts[i] for one in samples) for i in range(len(COUNTS)))
 
 
@@ -141,7 +141,7 @@ def _published_f1(hits: float, false_alarms: float, missed: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else -1.0
 
 
-def _interval(samples: Sequence[StepLabelsSample], value: float, published: bool) -> Estimate:
+def _interval(samples: Sequence[PrmScoreSample], value: float, published: bool) -> Estimate:
     """Return the overall PRMScore with its interval, by a bootstrap over problems."""
     import numpy as np
 

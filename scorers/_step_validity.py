@@ -16,9 +16,9 @@ from inspect_ai.solver import TaskState
 from inspect_ai.util import Store
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from misstep.samples import GroupMetadata, StepLabels, StepLabelsMetadata, critic_verdict
+from misstep.samples import GroupMetadata, StepValidity, WrongStepsMetadata, critic_verdict
 from misstep.scorers._first_error import REASONS, UNREAD_TEXT
-from misstep.scorers._step_label_metrics import COUNTS, LEFT_OUT, step_label_metrics
+from misstep.scorers._prm_score import COUNTS, LEFT_OUT, prm_score_metrics
 from misstep.verdicts import NO_ERROR, Unread, Verdict
 
 _BY_REDUNDANCY = ("redundency", "circular")
@@ -77,7 +77,7 @@ def _scores(content: object) -> StepScores | Unread:
         return Unread.NOT_STRUCTURED
 
 
-def step_labels_of(
+def validity_of(
     store: Store, output: ModelOutput, steps: int, subset: str | None
 ) -> list[bool] | Unread:
     """Return whether the critic calls each step valid, or why that is unknown.
@@ -85,8 +85,8 @@ def step_labels_of(
     There may be more or fewer labels than steps. In the classes of redundant steps, a critic that
     judges redundancy calls a redundant step invalid.
     """
-    if f"{StepLabels.__name__}:valid" in store:
-        left = StepLabels(store=store)
+    if f"{StepValidity.__name__}:valid" in store:
+        left = StepValidity(store=store)
         if left.valid is None:
             return Unread(left.unread or Unread.EMPTY)
         if left.redundant is not None and subset in _BY_REDUNDANCY:
@@ -145,8 +145,8 @@ def all_wrongly_called(steps: int, wrong: Collection[int]) -> StepCount:
     return StepCount(fp=len(wrong), fn=steps - len(wrong))
 
 
-@scorer(metrics=[step_label_metrics()])
-def step_labels() -> Scorer:
+@scorer(metrics=[prm_score_metrics()])
+def step_validity() -> Scorer:
     """Score the labels of all steps. A row without one label for each step counts as wrong."""
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -161,8 +161,8 @@ def step_labels() -> Scorer:
     return score
 
 
-@scorer(metrics=[step_label_metrics(published=True)])
-def step_labels_published() -> Scorer:
+@scorer(metrics=[prm_score_metrics(published=True)])
+def step_validity_published() -> Scorer:
     """Score the labels by PRMBench's code: missing labels vanish, and unreadable rows leave."""
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -175,10 +175,10 @@ def step_labels_published() -> Scorer:
     return score
 
 
-def _labels(state: TaskState) -> tuple[StepLabelsMetadata, list[bool] | Unread]:
-    about = state.metadata_as(StepLabelsMetadata)
+def _labels(state: TaskState) -> tuple[WrongStepsMetadata, list[bool] | Unread]:
+    about = state.metadata_as(WrongStepsMetadata)
     subset = state.metadata_as(GroupMetadata).subset
-    return about, step_labels_of(state.store, state.output, len(about.steps), subset)
+    return about, validity_of(state.store, state.output, len(about.steps), subset)
 
 
 def _score(

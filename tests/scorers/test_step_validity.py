@@ -11,11 +11,11 @@ from inspect_ai.scorer import SampleScore, Score
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.evals import prmbench
-from misstep.loaders import step_labels_dataset
-from misstep.samples import SolutionMetadata, StepLabels, StepLabelsMetadata
-from misstep.scorers import prm_scores, read_step_scores, step_label_samples
-from misstep.scorers._step_label_metrics import StepLabelsSample
-from misstep.scorers._step_labels import all_wrongly_called, count_steps
+from misstep.loaders import step_validity_dataset
+from misstep.samples import SolutionMetadata, StepValidity, WrongStepsMetadata
+from misstep.scorers import prm_score_samples, prm_scores, read_step_scores
+from misstep.scorers._prm_score import PrmScoreSample
+from misstep.scorers._step_validity import all_wrongly_called, count_steps
 from misstep.verdicts import Unread
 
 
@@ -43,16 +43,16 @@ def percent(value: float) -> float:
     return round(100 * value, 2)
 
 
-def samples_with(labels: dict[str, list[bool]], published: bool) -> list[StepLabelsSample]:
+def samples_with(labels: dict[str, list[bool]], published: bool) -> list[PrmScoreSample]:
     """Return what the metrics need of all rows, labelled as given."""
     found = []
-    for sample in step_labels_dataset("prmbench_test_p1"):
-        about = sample.metadata_as(StepLabelsMetadata)
+    for sample in step_validity_dataset("prmbench_test_p1"):
+        about = sample.metadata_as(WrongStepsMetadata)
         wrong = about.wrong_steps_published if published else None
         count = count_steps(labels[str(sample.id)], wrong or about.wrong_steps)
         value = Score(value=dict(count.value))
         found.append(SampleScore(score=value, sample_id=sample.id, sample_metadata=sample.metadata))
-    return step_label_samples(found)
+    return prm_score_samples(found)
 
 
 @pytest.mark.parametrize(("threshold", "key"), [(None, "recorded_labels"), (0.5, "threshold_0_5")])
@@ -79,7 +79,7 @@ def test_constant_labels(prmbench_data, monkeypatch, valid, prmscore):
     monkeypatch.setenv("MISSTEP_DATA", str(prmbench_data))
     labels = {
         str(one.id): [valid] * len(one.metadata["steps"])
-        for one in step_labels_dataset("prmbench_test_p1")
+        for one in step_validity_dataset("prmbench_test_p1")
     }
     for published in (False, True):
         found = prm_scores(samples_with(labels, published), published)
@@ -103,11 +103,11 @@ def scored(counts: dict[str, float], subset: str = "circular", **metadata) -> Sa
 
 
 def test_undefined_ratios_are_nan_by_ours_and_minus_one_in_the_published_arithmetic():
-    rows = step_label_samples([scored({})])
+    rows = prm_score_samples([scored({})])
     assert isnan(prm_scores(rows)["overall"].prmscore)
     assert prm_scores(rows, published=True)["overall"].prmscore == 0.0  # below 0 becomes 0
     assert prm_scores(rows, published=True)["overall"].f1 == -1.0
-    alone = step_label_samples([scored({"tp": 9.0, "fn": 1.0}, "multi_solutions")])
+    alone = prm_score_samples([scored({"tp": 9.0, "fn": 1.0}, "multi_solutions")])
     expected = 2 * 9 / (2 * 9 + 1)
     assert prm_scores(alone)["multi_solutions"].prmscore == pytest.approx(expected)
 
@@ -149,7 +149,7 @@ def test_a_reply_with_too_few_scores_is_unread_by_ours_and_shortened_by_the_publ
     def short() -> Solver:
         async def solve(state: TaskState, generate: Generate) -> TaskState:
             steps = state.metadata_as(SolutionMetadata).steps
-            left = state.store_as(StepLabels)
+            left = state.store_as(StepValidity)
             left.valid = [True] * (len(steps) - 1)
             state.output = ModelOutput.from_content("none", "")
             return state
@@ -164,7 +164,7 @@ def test_a_reply_with_too_few_scores_is_unread_by_ours_and_shortened_by_the_publ
     )
     assert log.status == "success", log.error
     scores = log.samples[0].scores
-    assert scores["step_labels"].metadata["unread"] == "wrong_length"
-    assert scores["step_labels"].value["fn"] == 2
-    assert scores["step_labels"].value["fp"] == 1
-    assert scores["step_labels_published"].value["tp"] == 2
+    assert scores["step_validity"].metadata["unread"] == "wrong_length"
+    assert scores["step_validity"].value["fn"] == 2
+    assert scores["step_validity"].value["fp"] == 1
+    assert scores["step_validity_published"].value["tp"] == 2
