@@ -134,7 +134,7 @@ def _same(comparison: Comparison | None) -> bool:
 
 def _explanation(result: SearchResult, comparison: Comparison | None) -> str:
     if comparison is None:
-        text = "No answer: the last step has no \\boxed{}."
+        text = "No answer: the last step has no \\boxed{}." if result.steps else "No answer."
     else:
         words = {ComparisonOutcome.SAME: "Right", ComparisonOutcome.DIFFERENT: "Wrong"}
         word = words.get(comparison.outcome, "Undecided, which counts as wrong")
