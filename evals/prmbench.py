@@ -1,5 +1,12 @@
 """PRMBench: is each step of a solution valid, and is it needed? (Song et al., arXiv 2501.03124).
 
+Protocol: one reply at temperature 0 that scores the validity and the redundancy of every step, as
+published. The rows are the published ones; the prompt is misstep's, or published with
+`-T wording=published`.
+
+Metric: PRMScore, the mean of two F1 scores over all steps. `step_validity_published` follows the
+published code, `step_validity` also counts rows that were not read.
+
 inspect eval evals/prmbench.py --model openai/gpt-4o-mini
 inspect eval evals/prmbench.py -T wording=published --model openai/gpt-4o
 inspect eval evals/prmbench.py -T critic=reward --model prm/Qwen2.5-Math-PRM-7B
