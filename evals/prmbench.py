@@ -19,26 +19,28 @@ from inspect_ai.log import HeadlineMetric
 from inspect_ai.solver import Solver
 
 from misstep.evals._views import STEP_VALIDITY_VIEW
-from misstep.loaders import step_validity_dataset
-from misstep.registry import Wording, evals, register_variants
+from misstep.loaders import RowOrder, step_validity_dataset
+from misstep.registry import Wording, check_arguments, evals, register_variants
 from misstep.scorers import first_error, step_validity, step_validity_published, subset_column
 from misstep.solvers import find_step_critic
 
 
 @task
+@check_arguments
 def prmbench(
-    subset: str | None = None,
+    subset: str | list[str] | None = None,
     source: str = "prmbench",
     critic: str | Solver = "critique",
     wording: Wording = "own",
-    style: str = "single_token",
+    style: str = "plain",
     threshold: float | None = None,
     accept: str | None = None,
+    order: RowOrder = "interleaved",
 ) -> Task:
     """Say of every step of a solution whether it is valid, and whether it is redundant.
 
     Args:
-        subset: Use only this class: redundency, circular, counterfactual,
+        subset: Use only this class, or these: redundency, circular, counterfactual,
             step_contradiction, domain_inconsistency, confidence, missing_condition, deception,
             multi_solutions.
         source: A registered source, or your own file in PRMBench's format.
@@ -46,11 +48,13 @@ def prmbench(
             all_invalid), or your own solver as `file.py@solver`.
         wording: The prompt of critique: own, or published, which is read from PRMBench's
             repository. Compare with published numbers only if it is published.
-        style: The prompts of stepwise and reward: single_token, written or plain.
+        style: The prompts of stepwise and reward: plain, written, single_token or rlhflow.
         threshold: Steps with a smaller reward are invalid. Default: the reward model's own value.
         accept: The sha256 of a changed copy of a registered source that you want to use.
+        order: The order of rows: interleaved, so that the first rows have all classes, or
+            published: as in the files.
     """
-    dataset = step_validity_dataset(source, subset, accept)
+    dataset = step_validity_dataset(source, subset, accept, order)
     judged_by = find_step_critic(critic, wording, style, threshold)
     return Task(
         dataset=dataset,
