@@ -17,11 +17,10 @@ from inspect_ai.model import GenerateConfig
 if TYPE_CHECKING:
     from inspect_ai import Task
     from inspect_ai._util.error import PrerequisiteError
-    from inspect_ai._util.exception import TerminateSampleError
     from inspect_ai.log._samples import sample_active
     from inspect_ai.model import Model
     from inspect_ai.model._generate_config import active_generate_config
-    from inspect_ai.model._model import RetryDecision
+    from inspect_ai.model._model import RetryDecision, active_model
     from inspect_ai.model._openai import OpenAIResponseError
     from inspect_ai.model._providers.openai_compatible import OpenAICompatibleAPI
 
@@ -53,12 +52,6 @@ if not TYPE_CHECKING:
     # Without it: MisstepError is an ordinary exception, and Inspect prints a traceback.
     PrerequisiteError = _private("inspect_ai._util.error", "PrerequisiteError", _PlainError)
 
-    # The error that ends a sample on purpose. Code that catches failed calls lets it pass.
-    # Without it: Inspect has no such error, and there is nothing to let pass.
-    TerminateSampleError = _private(
-        "inspect_ai._util.exception", "TerminateSampleError", type("_Never", (Exception,), {})
-    )
-
     # The sample that is running. `replay/…` and `offline/…` find their answer by its id.
     # Without it: no sample is found, and `replay/…` says so.
     sample_active = _private("inspect_ai.log._samples", "sample_active", lambda: None)
@@ -68,6 +61,10 @@ if not TYPE_CHECKING:
     active_generate_config = _private(
         "inspect_ai.model._generate_config", "active_generate_config", GenerateConfig
     )
+
+    # The model of the run that a task is made for. Reasoning models get more tokens by default.
+    # Without it: the model is not known when a task is made, and all models get the same default.
+    active_model = _private("inspect_ai.model._model", "active_model", lambda: None)
 
     # What `should_retry` returns, with the time that a server asks to wait.
     # Without it: waits double from half a second, whatever the server asks for.

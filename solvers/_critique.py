@@ -21,7 +21,7 @@ from misstep.registry import (
     find_sections_prompt,
 )
 from misstep.samples import SolutionMetadata
-from misstep.solvers._calls import draw_votes
+from misstep.solvers._calls import draw_votes, reply_to
 
 logger = logging.getLogger(__name__)
 
@@ -63,8 +63,9 @@ def critique(
         text = critique_prompt(prompt, state.input_text, steps, tag)
         state.messages = [ChatMessageUser(content=text)]
         if votes == 1:
-            return await generate(state, tool_calls="none")
-        state.output = await draw_votes(state, generate, state.messages, votes, adaptive)
+            state.output = await reply_to(state, generate, state.messages)
+        else:
+            state.output = await draw_votes(state, generate, state.messages, votes, adaptive)
         state.messages.append(state.output.message)
         return state
 
@@ -94,7 +95,9 @@ def sections_critique(structured: bool = False) -> Solver:
         sections = state.metadata_as(SolutionMetadata).steps
         text = sections_prompt(state.input_text, sections, structured)
         state.messages = [ChatMessageUser(content=text)]
-        return await generate(state, tool_calls="none")
+        state.output = await reply_to(state, generate, state.messages)
+        state.messages.append(state.output.message)
+        return state
 
     return solve
 

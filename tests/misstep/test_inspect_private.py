@@ -17,7 +17,6 @@ NAMES = [
     "OpenAIResponseError",
     "PrerequisiteError",
     "RetryDecision",
-    "TerminateSampleError",
     "active_generate_config",
     "call_in_shared_session",
     "classify_http_retry",
@@ -43,7 +42,6 @@ def test_a_missing_name_gives_its_fallback():
 def test_a_release_without_private_modules_still_imports(monkeypatch):
     missing = [
         "inspect_ai._util.error",
-        "inspect_ai._util.exception",
         "inspect_ai.log._samples",
         "inspect_ai.model._generate_config",
     ]
