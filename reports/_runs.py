@@ -14,6 +14,7 @@ from misstep.registry import MisstepError, evals
 from misstep.reports._samples import SampleRecord, ScoreRecord, prompt_tokens, read_samples
 
 SCORERS = {
+    "step_validity": {"strict": "step_validity", "published": "step_validity_published"},
     "first_error": {"strict": "first_error", "lenient": "first_error_lenient"},
     "error_sections": {"strict": "error_sections", "published": "error_sections_published"},
     "recovery": {"strict": "recovery", "lenient": "recovery_lenient"},
@@ -23,7 +24,7 @@ SCORERS = {
 ANSWERS = "answers"
 """The kind of a run whose samples are right or wrong."""
 
-PROTOCOL_ARGUMENTS = ("critic", "style", "calls", "domain")
+PROTOCOL_ARGUMENTS = ("critic", "style", "calls", "domain", "wording")
 """Task arguments whose values describe how the model was asked."""
 NAMED_ELSEWHERE = ("source", "subset", "accept", "per_task", "seed", "order", *PROTOCOL_ARGUMENTS)
 """Task arguments that select the data or that the protocol already contains."""

@@ -17,12 +17,14 @@ def leave_verdict(
     rewards: Sequence[float | None] = (),
     missing: str | None = None,
     steps: Sequence[StepRecord] | None = None,
+    threshold: float | None = None,
 ) -> None:
     """Leave a verdict in a sample's store, and its text in the output."""
     record = VerdictRecord(
         verdict=None if isinstance(verdict, Unread) else verdict,
         unread=verdict if isinstance(verdict, Unread) else None,
         rewards=list(rewards) if any(reward is not None for reward in rewards) else None,
+        threshold=threshold,
         missing=missing,
         steps=None if steps is None else list(steps),
     )
