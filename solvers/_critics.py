@@ -76,7 +76,7 @@ def find_critic(
         if adaptive and weighted:
             raise MisstepError("adaptive counts votes, so it does not go with weighted.")
         return Critic(
-            critique(domain, tag, votes, adaptive),
+            critique(domain, tag, votes, adaptive, weighted),
             GenerateConfig(
                 temperature=prompt.voting_temperature if votes > 1 else prompt.temperature,
                 max_tokens=prompt.max_tokens,
