@@ -241,6 +241,8 @@ class VariationRecord(BaseModel):
     reasoning: list[ReplyRecord]
     """The replies before the last."""
     turn: Turn
+    answer_role: str | None = None
+    """The role that asked for the answer. Logs of earlier versions do not have it."""
 
 
 class RecoveryRecord(StoreModel):
