@@ -20,6 +20,7 @@ from misstep.registry import MisstepError, evals
 from misstep.reports._samples import SampleRecord, ScoreRecord, prompt_tokens, read_samples
 
 SCORERS = {
+    "step_validity": {"strict": "step_validity", "published": "step_validity_published"},
     "first_error": {"strict": "first_error", "lenient": "first_error_lenient"},
     "error_sections": {"strict": "error_sections", "published": "error_sections_published"},
     "recovery": {"strict": "recovery", "lenient": "recovery_lenient"},
@@ -32,9 +33,9 @@ DETECTIONS = "detections"
 ANSWERS = "answers"
 """The kind of a run whose samples are right or wrong."""
 
-PROTOCOL_ARGUMENTS = ("critic", "style", "order", "domain")
+PROTOCOL_ARGUMENTS = ("critic", "style", "calls", "domain", "wording")
 """Task arguments whose values describe how the model was asked."""
-NAMED_ELSEWHERE = ("source", "subset", "accept", "per_task", "seed", *PROTOCOL_ARGUMENTS)
+NAMED_ELSEWHERE = ("source", "subset", "accept", "per_task", "seed", "order", *PROTOCOL_ARGUMENTS)
 """Task arguments that select the data or that the protocol already contains."""
 
 
@@ -166,7 +167,7 @@ def _log_files(places: Iterable[str | Path]) -> Iterator[tuple[str, str]]:
 
 def read_run(location: str, file: str | None = None) -> Run:
     """Read one log; an error if it is not a finished log of an eval of misstep."""
-    with _log_errors(location), _no_garbage_collection():
+    with _log_errors(location), no_garbage_collection():
         log = read_eval_log(location, header_only=True)
         name = _countable_eval(log, location)
         summaries = read_eval_log_sample_summaries(location)
@@ -196,7 +197,7 @@ def _log_errors(location: str) -> Iterator[None]:
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection() -> Iterator[None]:
     """Disable garbage collection: it takes a third of the time and finds nothing here."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -241,7 +242,7 @@ def _run(
         data=spec.dataset.name or name,
         model=spec.model,
         created=spec.created,
-        settings=dict(spec.task_args_passed),
+        settings=_settings(spec.task_args_passed),
         imported=bool((spec.metadata or {}).get("imported")),
         metrics=metrics,
         headline=headline.scorer if headline else None,
@@ -249,6 +250,13 @@ def _run(
         epochs=spec.config.epochs or 1,
         usage={m: (prompt_tokens(u), u.output_tokens) for m, u in log.stats.model_usage.items()},
     )
+
+
+def _settings(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return task arguments by their present names: `order` was once the calls of stepwise."""
+    if arguments.get("order") in ("sequential", "parallel"):
+        return {"calls" if name == "order" else name: value for name, value in arguments.items()}
+    return dict(arguments)
 
 
 def _countable_eval(log: EvalLog, location: str) -> str:

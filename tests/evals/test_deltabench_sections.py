@@ -11,7 +11,7 @@ from misstep.registry import MisstepError, UnknownNameError
 from tests.scorers.test_sections import published_sections
 from tests.support.openai_server import Fault, Faults
 from tests.support.rows import delta_row
-from tests.support.runs import table_of, succeed
+from tests.support.runs import succeed, table_of
 
 TEXTS = tuple(f"Text {i}." for i in range(1, 7))
 GOLD = {"s-0": ([2], [4]), "s-1": ([5, 3], []), "s-2": ([1], [])}

@@ -12,7 +12,7 @@ from misstep.samples import RecoveryMetadata
 from misstep.solvers import ContinuationOptions, continuation_tokens
 from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
 from tests.support.recovery_model import is_final, knows, student, variation_of
-from tests.support.runs import local_model, table_of, run_task, succeed
+from tests.support.runs import local_model, run_task, succeed, table_of
 
 ROOT = Path(__file__).parents[2]
 WORDS = yaml.safe_load((ROOT / "registry" / "continuations.yaml").read_text(encoding="utf-8"))[
@@ -314,7 +314,7 @@ def test_epochs_are_seen_together(serve):
     [
         ({"notice": "imediate"}, "Did you mean 'immediate'"),
         ({"notice_for": "NR"}, "Allowed: IR, all"),
-        ({"answer_role": "assistant"}, "Allowed: system, user"),
+        ({"answer_role": "assistant"}, "Allowed: auto, system, user"),
         ({"turn": "continue"}, "Did you mean 'continued'"),
         ({"source": "big_bench_mistakes"}, "Did you mean 'big_bench_mistake'"),
         ({"per_task": 0}, "per_task=0"),
