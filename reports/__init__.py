@@ -43,7 +43,7 @@ from misstep.reports._forge_page import (
     forge_report_page,
 )
 from misstep.reports._forge_report import read_forge_report
-from misstep.reports._frames import runs_frame, samples_frame
+from misstep.reports._frames import metrics_frame, runs_frame, samples_frame
 from misstep.reports._imports import ImportedLog, import_files
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
 from misstep.reports._paired import RESAMPLES

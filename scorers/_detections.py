@@ -17,7 +17,7 @@ from misstep.scorers._first_error_metrics import (
     first_error_table,
     unread_shares,
 )
-from misstep.scorers._intervals import share
+from misstep.scorers._intervals import Estimate, share
 from misstep.verdicts import NO_ERROR, Verdict
 
 ACCURACY = "first_error_accuracy"
@@ -131,7 +131,9 @@ def _accuracies(scores: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
         for number, score in enumerate(scores)
         if (sample := first_error_sample(score, number)).has_error
     ]
-    yield from _accuracy("", [sample for sample, _ in wrong])
+    everything = [sample for sample, _ in wrong]
+    yield from _accuracy("", everything)
+    yield "stderr", _estimate(everything).stderr
     for name in sorted({about.error_type for _, about in wrong if about.error_type}):
         yield from _accuracy(f"{name}_", [one for one, about in wrong if about.error_type == name])
     for name in ("early", "middle", "late"):
@@ -140,8 +142,12 @@ def _accuracies(scores: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
             yield from _accuracy(f"{name}_", members)
 
 
+def _estimate(wrong: Sequence[FirstErrorSample]) -> Estimate:
+    return share([one.hit for one in wrong], [one.cluster for one in wrong])
+
+
 def _accuracy(prefix: str, wrong: Sequence[FirstErrorSample]) -> Iterator[tuple[str, float]]:
-    estimate = share([one.hit for one in wrong], [one.cluster for one in wrong])
+    estimate = _estimate(wrong)
     name = f"{prefix}{ACCURACY}"
     yield name, estimate.value
     if prefix:

@@ -26,6 +26,7 @@ Wholes: TypeAlias = "Sequence[float] | None"
 """What each part is a part of. None: each part is a hit from 0 to 1."""
 
 LEVEL = 0.95
+RESAMPLES = 2000
 SEED = 42
 
 _Z = 1.959963984540054
@@ -274,6 +275,16 @@ def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
     if excess > 0:
         excess = max(0.0, excess - n / 2)
     return excess / sqrt(margins)
+
+
+def multinomial_draws(counts: "Sequence[int] | NDArray[np.int64]") -> Draws:
+    """Return how often each kind of sample stands in each of RESAMPLES resamples."""
+    import numpy as np
+
+    total = int(sum(counts))
+    generator = np.random.default_rng(SEED)
+    drawn = generator.multinomial(total, np.array(counts) / total, size=RESAMPLES)
+    return drawn.astype(np.float64)
 
 
 def from_draws(value: float, draws: Draws) -> Estimate:

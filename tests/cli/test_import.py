@@ -12,7 +12,7 @@ from misstep.cli._main import cli
 from misstep.loaders import recorded_runs
 from misstep.registry import MisstepError
 from misstep.reports import load_task
-from misstep.scorers import Vote, first_error_metrics, score_votes
+from misstep.scorers import Vote, first_error_table, score_votes
 from misstep.solvers import recorded
 from misstep.solvers._verdicts import first_below
 from misstep.verdicts import Unread
@@ -76,7 +76,7 @@ def test_every_verifiers_scores_give_their_known_f1(real_data, real_rows, model)
             score = score_votes([Vote(verdict, None)], row["label"], steps[row["id"]])
             metadata = {"has_error": row["label"] != -1, "subset": row["config"]}
             scores.append(SampleScore(score=score, sample_metadata=metadata))
-    assert_known(first_error_metrics()(scores), model)
+    assert_known(first_error_table(scores, scores), model)
 
 
 def write(path, rows):

@@ -10,7 +10,7 @@ from inspect_ai.solver import TaskState
 
 from misstep.evals.processbench import processbench
 from misstep.loaders import first_error_sample
-from misstep.scorers import first_error, first_error_metrics
+from misstep.scorers import first_error, first_error_table
 from tests.solvers.test_prompts import published_prompt
 from tests.support.published_rules import published_prediction
 from tests.support.runs import table_of
@@ -91,7 +91,7 @@ async def test_figures_on_all_real_rows_are_those_of_the_published_rules(real_ro
         )
         score = await first_error(votes)(state, Target(sample.target))
         scores.append(SampleScore(score=score, sample_metadata=sample.metadata))
-    assert_published(first_error_metrics()(scores), real_rows[subset], texts_of)
+    assert_published(first_error_table(scores, scores), real_rows[subset], texts_of)
 
 
 @pytest.fixture

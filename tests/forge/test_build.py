@@ -187,7 +187,8 @@ def test_examples_that_nobody_checked_claim_no_check():
     assert not any(example.checks for example in sample_examples())
 
 
-def test_a_build_that_is_scored_again_has_the_same_results(forged):
+def test_a_build_that_is_scored_again_has_the_same_results(forged, monkeypatch):
+    monkeypatch.setenv("LOCAL_API_KEY", "x")
     built, _ = forged(injector, num_examples=4, injection_rate=0.5)
     log = read_eval_log(built.log)
     again = score(log, accepted(), action="overwrite", display="none")
