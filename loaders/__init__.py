@@ -3,12 +3,15 @@
 from misstep.loaders._files import RawRow, read_rows, write_files
 from misstep.loaders._first_error import (
     FirstErrorRow,
+    RowOrder,
+    Subsets,
     check_file,
     check_rows,
     error_sections_dataset,
     first_error_dataset,
     first_error_sample,
     load_rows,
+    ordered,
 )
 from misstep.loaders._problems import problems_dataset
 from misstep.loaders._procedural import LazyDataset, RowStream, procedural_dataset, streamed

@@ -2,9 +2,9 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from inspect_ai.dataset import MemoryDataset, Sample
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -13,6 +13,7 @@ from misstep.generator import solutions
 from misstep.loaders._deltabench import PROBLEMS, first_error_fields
 from misstep.loaders._files import RawRow, read_rows
 from misstep.loaders._rows import (
+    ROW,
     SHOWN,
     BadRow,
     Id,
@@ -32,6 +33,13 @@ from misstep.samples import LabelMetadata, SolutionMetadata, problem_cluster
 from misstep.verdicts import NO_ERROR
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+Subsets: TypeAlias = str | Sequence[str] | None
+"""One subset, several, or all."""
+RowOrder: TypeAlias = Literal["interleaved", "published"]
+"""The order of samples: the classes and subsets mixed, or the order of the files."""
 
 FIRST_ERROR: tuple[RowKind, ...] = ("first_error", "error_sections")
 """The kinds of rows that have a first error."""
@@ -86,14 +94,20 @@ def _label_problems(row: FirstErrorRow) -> Iterator[tuple[str, str]]:
 
 def check_file(address: str) -> tuple[list[FirstErrorRow], list[BadRow]]:
     """Return the good rows of the user's own file, and every problem of the bad ones."""
-    rows, bad = check_rows(read_rows(address))
+    unread: list[BadRow] = []
+
+    def refuse(line: int, problem: str) -> None:
+        unread.append(BadRow(line, None, ROW, problem, place="line"))
+
+    rows, bad = check_rows(read_rows(address, refuse))
+    bad = sorted([*unread, *bad], key=lambda one: one.number)
     refuse_other_kind(rows, bad, address, FIRST_ERROR)
     return rows, bad
 
 
 def load_rows(
     source: str,
-    subset: str | None = None,
+    subset: Subsets = None,
     accept: str | None = None,
     needed: Sequence[RowKind] = FIRST_ERROR,
 ) -> list[FirstErrorRow]:
@@ -101,19 +115,49 @@ def load_rows(
 
     `accept` is the sha256 of a file that is accepted instead of the pinned one.
     """
-    rows = list(_rows(source, subset, accept, needed))
-    if subset is None:
+    chosen = _subset_names(subset)
+    rows = list(_rows(source, chosen, accept, needed))
+    if chosen is None:
         return rows
-    chosen = [row for row in rows if row.subset == subset]
-    if not chosen:
-        raise UnknownNameError("subset", subset, {row.subset for row in rows if row.subset})
-    return chosen
+    known = {row.subset for row in rows if row.subset}
+    for name in chosen:
+        if name not in known:
+            raise UnknownNameError("subset", name, known)
+    return [row for row in rows if row.subset in chosen]
+
+
+def _subset_names(subset: Subsets) -> list[str] | None:
+    return [subset] if isinstance(subset, str) else None if subset is None else list(subset)
+
+
+def interleaved(rows: Sequence[T], group: Callable[[T], object]) -> list[T]:
+    """Return rows so that the first ones of the result have all groups, by their shares.
+
+    The rows of a group keep their order. The result depends on nothing but the rows.
+    """
+    groups: dict[object, list[T]] = {}
+    for row in rows:
+        groups.setdefault(group(row), []).append(row)
+    places = [
+        (place / len(members), rank, row)
+        for rank, members in enumerate(groups.values())
+        for place, row in enumerate(members)
+    ]
+    return [row for _, _, row in sorted(places, key=lambda one: one[:2])]
+
+
+def ordered(rows: list[FirstErrorRow], order: RowOrder) -> list[FirstErrorRow]:
+    """Return rows in an order of samples."""
+    if order == "published":
+        return rows
+    mixed = interleaved(rows, lambda row: row.subset)
+    return interleaved(mixed, lambda row: row.label != NO_ERROR)
 
 
 def _rows(
-    source: str, subset: str | None, accept: str | None, needed: Sequence[RowKind]
+    source: str, subsets: list[str] | None, accept: str | None, needed: Sequence[RowKind]
 ) -> Iterator[FirstErrorRow]:
-    for file in source_files(source, needed, subset, accept):
+    for file in source_files(source, needed, subsets, accept):
         command = f"`misstep data check {file.address}`"
         rows = all_good(*check_rows(file.rows), file.address, needed, command)
         if file.entry is None:
@@ -123,7 +167,7 @@ def _rows(
         for row in rows:
             yield row if row.subset else row.model_copy(update={"subset": file.entry.subset})
     generated = sources()[source].generated if source in sources() else None
-    if generated and subset in (None, generated.subset):
+    if generated and (subsets is None or generated.subset in subsets):
         made = solutions(generated.seed, generated.rows)
         raw = (one.row() | {"subset": generated.subset} for one in made)
         yield from check_rows(enumerate(raw, start=1))[0]
@@ -145,10 +189,11 @@ def _check_counts(rows: list[FirstErrorRow], file: SourceFile, accepted: bool) -
 
 def first_error_dataset(
     source: str,
-    subset: str | None = None,
+    subset: Subsets = None,
     exclude_label_errors: bool = False,
     accept: str | None = None,
     exclude_misfits: bool = False,
+    order: RowOrder = "interleaved",
 ) -> MemoryDataset:
     """Return rows as samples: the problem is the input, the label the target."""
     rows = _handle_misfits(load_rows(source, subset, accept), exclude_misfits)
@@ -156,12 +201,16 @@ def first_error_dataset(
         rows = _without_label_errors(source, rows)
     _warn_of_empty_sets(rows)
     return MemoryDataset(
-        [first_error_sample(row) for row in rows], name=dataset_name(source, subset)
+        [first_error_sample(row) for row in ordered(rows, order)], name=dataset_name(source, subset)
     )
 
 
 def error_sections_dataset(
-    source: str, subset: str | None = None, accept: str | None = None, exclude_misfits: bool = False
+    source: str,
+    subset: Subsets = None,
+    accept: str | None = None,
+    exclude_misfits: bool = False,
+    order: RowOrder = "interleaved",
 ) -> MemoryDataset:
     """Return rows as samples: the problem is the input, the erroneous sections the target.
 
@@ -173,16 +222,17 @@ def error_sections_dataset(
         if "gold_sections" not in row.extra:
             where = f"{source}: the row {row.id!r}"
             raise DataError(wrong_kind_message(where, "first_error", needed))
+    rows = ordered(rows, order)
     samples = [first_error_sample(row) for row in rows]
     for sample, row in zip(samples, rows, strict=True):
         sample.target = ", ".join(map(str, row.extra["gold_sections"])) or "none"
     return MemoryDataset(samples, name=dataset_name(source, subset))
 
 
-def dataset_name(source: str, subset: str | None) -> str:
+def dataset_name(source: str, subset: Subsets) -> str:
     """Return the name of the data in the log."""
     name = source if source in sources() else PurePosixPath(source).name
-    return f"{name}-{subset}" if subset else name
+    return "-".join([name, *(_subset_names(subset) or [])])
 
 
 def _handle_misfits(rows: list[FirstErrorRow], exclude: bool) -> list[FirstErrorRow]:

@@ -4,7 +4,7 @@ import ast
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
@@ -102,11 +102,13 @@ class BadRow:
     problem: str
     kind: RowKind | None = None
     """The kind of the row by its columns, if they show one."""
+    place: Literal["row", "line"] = "row"
+    """What the number counts."""
 
     def __str__(self) -> str:
         name = f" ({self.id!r})" if self.id is not None else ""
         field = "" if self.field == ROW else f"{self.field}: "
-        return f"row {self.number}{name}: {field}{self.problem}"
+        return f"{self.place} {self.number}{name}: {field}{self.problem}"
 
 
 SHOWN = 5

@@ -37,6 +37,8 @@ OFFLINE_VARIABLE = "HF_HUB_OFFLINE"
 GITHUB = "https://raw.githubusercontent.com"
 TIMEOUT = 30.0
 """Seconds without a byte."""
+_CONNECT_TIMEOUT = 5.0
+"""Seconds until the hub answers."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class RowFile:
 def source_files(
     source: str,
     needed: Sequence[RowKind],
-    subset: str | None = None,
+    subsets: Sequence[str] | None = None,
     accept: str | None = None,
     more: Sequence[str] = (),
 ) -> Iterator[RowFile]:
@@ -65,10 +67,11 @@ def source_files(
     if source in sources():
         entries = find_source(source).files
         named = {file.subset for file in entries if file.subset}
-        if named and subset is not None and subset not in named:
-            raise UnknownNameError("subset", subset, named)
+        for subset in subsets or ():
+            if named and subset not in named:
+                raise UnknownNameError("subset", subset, named)
         for file in entries:
-            if subset is None or file.subset in (None, subset):
+            if subsets is None or file.subset is None or file.subset in subsets:
                 path = find_file(source, file, accept)
                 content = path.read_bytes()
                 check_pin(content, file, str(path), accept)
@@ -193,16 +196,41 @@ def _not_found(what: str, mirrored: str, home: str, problem: Exception, cure: st
 def _hub_file(source: Source, file: SourceFile) -> Path:
     """Return a file from the hub's cache or the hub; the hub's library resumes downloads."""
     from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     assert source.repository is not None  # noqa: S101 (the model checks it)
+    unreachable = _hub_problem()
     try:
         path = hf_hub_download(
-            source.repository, file.path, repo_type="dataset", revision=source.revision
+            source.repository,
+            file.path,
+            repo_type="dataset",
+            revision=source.revision,
+            local_files_only=unreachable is not None,
         )
+    except LocalEntryNotFoundError as problem:
+        raise OSError(unreachable or str(problem)) from None
     except HfHubHTTPError as problem:
         raise OSError(str(problem)) from None
     return Path(path)
+
+
+def _hub_problem() -> str | None:
+    """Return why the hub cannot be reached, or None. Its library would retry for 25 seconds."""
+    import httpx
+    from huggingface_hub.constants import ENDPOINT
+
+    if _is_offline():
+        return f"skipped because {OFFLINE_VARIABLE} is set"
+    try:
+        httpx.head(ENDPOINT, timeout=_CONNECT_TIMEOUT)
+    except httpx.HTTPError as problem:
+        return f"{ENDPOINT} cannot be reached ({problem or type(problem).__name__})"
+    return None
+
+
+def _is_offline() -> bool:
+    return os.environ.get(OFFLINE_VARIABLE, "").lower() in ("1", "true", "yes", "on")
 
 
 def download(address: str, target: Path, check: Callable[[bytes], None]) -> Path:
@@ -212,7 +240,7 @@ def download(address: str, target: Path, check: Callable[[bytes], None]) -> Path
     """
     import httpx
 
-    if os.environ.get(OFFLINE_VARIABLE, "").lower() in ("1", "true", "yes", "on"):
+    if _is_offline():
         raise OSError(f"skipped because {OFFLINE_VARIABLE} is set")
     part = target.with_name(f"{target.name}.part")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -278,9 +306,11 @@ def corpus_rows(source: str) -> Iterator[RawRow]:
 
 def _hub_corpus(source: str, corpus: Corpus) -> Iterator[Any]:
     """Yield rows from the hub's cache or the hub."""
-    from datasets import load_dataset
-
     try:
+        if unreachable := _hub_problem():
+            raise OSError(unreachable)
+        from datasets import load_dataset
+
         yield from load_dataset(corpus.repository, split=corpus.split, streaming=True)
     # Without a network, the libraries raise errors of many kinds.
     except (OSError, ValueError, RuntimeError, ImportError) as problem:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from inspect_ai.log._samples import sample_active
     from inspect_ai.model import Model
     from inspect_ai.model._generate_config import active_generate_config
-    from inspect_ai.model._model import RetryDecision
+    from inspect_ai.model._model import RetryDecision, active_model
     from inspect_ai.model._openai import OpenAIResponseError
     from inspect_ai.model._providers.openai_compatible import OpenAICompatibleAPI
 
@@ -58,6 +58,10 @@ if not TYPE_CHECKING:
     active_generate_config = _private(
         "inspect_ai.model._generate_config", "active_generate_config", GenerateConfig
     )
+
+    # The model of the run that a task is made for. Reasoning models get more tokens by default.
+    # Without it: the model is not known when a task is made, and all models get the same default.
+    active_model = _private("inspect_ai.model._model", "active_model", lambda: None)
 
     # What `should_retry` returns, with the time that a server asks to wait.
     # Without it: waits double from half a second, whatever the server asks for.

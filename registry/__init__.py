@@ -1,5 +1,6 @@
 """Facts as YAML that people edit: evals, variants, sources, prompts, prices, published results."""
 
+from misstep.registry._arguments import check_arguments
 from misstep.registry._errors import (
     DataError,
     MisstepError,

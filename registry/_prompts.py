@@ -53,6 +53,8 @@ class Domain(Fact):
     temperature: float = Field(ge=0)
     voting_temperature: float = Field(ge=0)
     max_tokens: int = Field(gt=0)
+    reasoning_max_tokens: int = Field(default=32_768, gt=0)
+    """For models that reason before they answer: the value of ProcessBench's published script."""
 
 
 domains = FactFile("domains.yaml", Domain, "domain")

@@ -5,13 +5,16 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from inspect_ai.dataset import Sample
-from inspect_ai.model import GenerateConfig, ResponseSchema
+from inspect_ai.model import GenerateConfig, ResponseSchema, get_model_info
 from inspect_ai.solver import Solver
 from inspect_ai.util import json_schema, registry_create, registry_info
 
+from misstep._inspect_private import active_generate_config, active_model
 from misstep.registry import (
+    Domain,
     MisstepError,
     Tag,
     UnknownNameError,
@@ -23,8 +26,10 @@ from misstep.registry import (
 from misstep.scorers import StructuredReply
 from misstep.solvers._baselines import (
     all_sections,
+    arithmetic,
     label_distribution,
     last_step,
+    late_window,
     no_error,
     no_section,
     section_range,
@@ -32,11 +37,20 @@ from misstep.solvers._baselines import (
 )
 from misstep.solvers._calls import SEED
 from misstep.solvers._critique import critique, sections_critique
-from misstep.solvers._stepwise import Order, reward, stepwise
+from misstep.solvers._stepwise import Calls, reward, stepwise
 
-BASELINES = {"no_error": no_error, "last_step": last_step, "uniform": uniform}
-CRITICS = ("critique", "stepwise", "reward", *BASELINES, "label_distribution")
-SECTION_CRITICS = ("critique", "no_error", "all_sections", "section_range")
+_WITHOUT_DATA = {
+    "no_error": no_error,
+    "last_step": last_step,
+    "late_window": late_window,
+    "uniform": uniform,
+    "arithmetic": arithmetic,
+}
+BASELINES = (*_WITHOUT_DATA, "label_distribution")
+"""Critics of first errors that call no model."""
+CRITICS = ("critique", "stepwise", "reward", *BASELINES)
+SECTION_BASELINES = ("no_error", "all_sections", "section_range")
+SECTION_CRITICS = ("critique", *SECTION_BASELINES)
 
 
 @dataclass(frozen=True)
@@ -45,6 +59,8 @@ class Critic:
 
     solver: Solver
     config: GenerateConfig = field(default_factory=GenerateConfig)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """Notes on the options, for the log."""
 
 
 def find_critic(
@@ -56,7 +72,7 @@ def find_critic(
     adaptive: bool = False,
     weighted: bool = False,
     style: str = "plain",
-    order: Order = "sequential",
+    calls: Calls = "sequential",
     threshold: float | None = None,
 ) -> Critic:
     r"""Return the critic of first errors that the options of a task describe.
@@ -75,14 +91,16 @@ def find_critic(
             raise MisstepError("adaptive and weighted need several votes: add -T votes=8.")
         if adaptive and weighted:
             raise MisstepError("adaptive counts votes, so it does not go with weighted.")
+        max_tokens, metadata = _max_tokens(prompt)
         return Critic(
             critique(domain, tag, votes, adaptive),
             GenerateConfig(
                 temperature=prompt.voting_temperature if votes > 1 else prompt.temperature,
-                max_tokens=prompt.max_tokens,
+                max_tokens=max_tokens,
                 seed=SEED,
                 logprobs=True if weighted else None,
             ),
+            metadata,
         )
     if votes != 1 or adaptive or weighted:
         raise MisstepError(f"votes={votes}: votes go with critic=critique, not {critic!r}.")
@@ -91,10 +109,29 @@ def find_critic(
             temperature=judge.temperature, max_tokens=judge.max_tokens, seed=SEED
         )
         by_steps = critic == "stepwise"
-        return Critic(stepwise(style, order) if by_steps else reward(style, threshold), config)
+        return Critic(stepwise(style, calls) if by_steps else reward(style, threshold), config)
     if critic == "label_distribution":
         return Critic(label_distribution(dict(Counter(str(one.target) for one in samples))))
-    return Critic(_find_solver(critic, BASELINES, CRITICS))
+    return Critic(_find_solver(critic, _WITHOUT_DATA, CRITICS))
+
+
+def _max_tokens(prompt: Domain) -> tuple[int, dict[str, Any]]:
+    """Return the default of `--max-tokens`, and a note for the log if the model reasons.
+
+    The model is known if Inspect makes the task for a run, by its name or file.
+    """
+    model, config = active_model(), active_generate_config()
+    if model is None or config.max_tokens is not None:
+        return prompt.max_tokens, {}
+    info = get_model_info(model)
+    effort = config.reasoning_effort
+    asked = config.reasoning_tokens or (effort is not None and effort != "none")
+    if effort == "none" or not (asked or (info and info.reasoning)):
+        return prompt.max_tokens, {}
+    most = prompt.reasoning_max_tokens
+    most = min(most, (info and info.output_tokens) or most)
+    note = f"The default of --max-tokens is {most:,}, because {model} reasons before it answers."
+    return most, {"max_tokens": note}
 
 
 def find_section_critic(

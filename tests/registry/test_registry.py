@@ -178,7 +178,7 @@ NAMES = {
     "solver": "continuation critique recorded sections_critique stepwise",
     "scorer": "detections error_sections error_sections_published final_answer first_error "
     "first_error_lenient recovery recovery_lenient",
-    "score_reducer": "vote",
+    "score_reducer": "vote misstep/vote",
 }
 
 
