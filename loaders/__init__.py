@@ -12,13 +12,16 @@ from misstep.loaders._first_error import (
     first_error_sample,
     load_rows,
     ordered,
+    step_validity_dataset,
 )
+from misstep.loaders._formats import PRMBENCH_GROUPS
 from misstep.loaders._problems import problems_dataset
 from misstep.loaders._procedural import LazyDataset, RowStream, procedural_dataset, streamed
 from misstep.loaders._recorded import (
+    RecordedRun,
     RecordedSolutionRow,
     holds_solutions,
-    recorded_datasets,
+    recorded_runs,
     recorded_solutions,
     solution_datasets,
 )

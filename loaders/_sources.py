@@ -75,7 +75,7 @@ def source_files(
                 path = find_file(source, file, accept)
                 content = path.read_bytes()
                 check_pin(content, file, str(path), accept)
-                yield RowFile(str(path), parse_rows(content, str(path)), file)
+                yield RowFile(str(path), _chosen_rows(content, str(path), file), file)
     elif file_format(source):
         yield RowFile(source, read_rows(source))
     else:
@@ -132,7 +132,7 @@ def check_pin(content: bytes, file: SourceFile, where: str, accept: str | None =
     if file.sha256 is not None:
         expected, got = f"sha256 {file.sha256}", f"sha256 {found}"
     else:
-        rows = sum(1 for _ in parse_rows(content, where))
+        rows = sum(1 for _ in _chosen_rows(content, where, file))
         if rows == file.rows and accept is None:
             return
         expected, got = f"{file.rows:,} rows", f"{rows:,} rows, sha256 {found}"
@@ -142,6 +142,13 @@ def check_pin(content: bytes, file: SourceFile, where: str, accept: str | None =
         f"  found    {got}\n"
         f"To use this file anyway: -T accept={found}"
     )
+
+
+def _chosen_rows(content: bytes, address: str, file: SourceFile) -> Iterator[RawRow]:
+    """Yield the rows of a file that belong to the source."""
+    for number, row in parse_rows(content, address):
+        if not isinstance(row, dict) or all(row.get(k) == v for k, v in file.only.items()):
+            yield number, row
 
 
 def find_file(name: str, file: SourceFile, accept: str | None = None) -> Path:

@@ -45,6 +45,7 @@ from misstep.registry._prompts import (
     find_policy_prompt,
     find_prm,
     find_sections_prompt,
+    find_step_scores_prompt,
     injection_prompts,
     prms,
 )

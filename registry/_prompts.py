@@ -78,6 +78,19 @@ find_sections_prompt = FactFile(
 ).find
 
 
+class StepScoresPrompt(Fact):
+    """How a critic is asked to score every step."""
+
+    system: str
+    user: Annotated[str, _template(PROBLEM, STEPS)]
+    temperature: float = Field(ge=0)
+
+
+find_step_scores_prompt = FactFile(
+    "step_scores.yaml", StepScoresPrompt, "prompt for step scores", default="prmbench"
+).find
+
+
 class Judge(Fact):
     """How a judge is asked about one step at a time."""
 

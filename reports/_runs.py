@@ -14,6 +14,7 @@ from misstep.registry import MisstepError, evals
 from misstep.reports._samples import SampleRecord, ScoreRecord, prompt_tokens, read_samples
 
 SCORERS = {
+    "step_validity": {"strict": "step_validity", "published": "step_validity_published"},
     "first_error": {"strict": "first_error", "lenient": "first_error_lenient"},
     "error_sections": {"strict": "error_sections", "published": "error_sections_published"},
     "recovery": {"strict": "recovery", "lenient": "recovery_lenient"},
@@ -23,7 +24,7 @@ SCORERS = {
 ANSWERS = "answers"
 """The kind of a run whose samples are right or wrong."""
 
-PROTOCOL_ARGUMENTS = ("critic", "style", "calls", "domain")
+PROTOCOL_ARGUMENTS = ("critic", "style", "calls", "domain", "wording")
 """Task arguments whose values describe how the model was asked."""
 NAMED_ELSEWHERE = ("source", "subset", "accept", "per_task", "seed", "order", *PROTOCOL_ARGUMENTS)
 """Task arguments that select the data or that the protocol already contains."""
@@ -155,7 +156,7 @@ def _log_files(places: Iterable[str | Path]) -> Iterator[tuple[str, str]]:
 
 def read_run(location: str, file: str | None = None) -> Run:
     """Read one log; an error if it is not a finished log of an eval of misstep."""
-    with _log_errors(location), _no_garbage_collection():
+    with _log_errors(location), no_garbage_collection():
         log = read_eval_log(location, header_only=True)
         name = _countable_eval(log, location)
         samples = read_samples(log, read_eval_log_sample_summaries(location), location)
@@ -183,7 +184,7 @@ def _log_errors(location: str) -> Iterator[None]:
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection() -> Iterator[None]:
     """Disable garbage collection: it takes a third of the time and finds nothing here."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -18,9 +18,11 @@ from misstep.registry import (
     MisstepError,
     Tag,
     UnknownNameError,
+    Wording,
     find_domain,
     find_judge,
     find_sections_prompt,
+    find_step_scores_prompt,
     user_path,
 )
 from misstep.scorers import StructuredReply
@@ -37,6 +39,7 @@ from misstep.solvers._baselines import (
 )
 from misstep.solvers._calls import SEED
 from misstep.solvers._critique import critique, sections_critique
+from misstep.solvers._step_scores import all_invalid, all_valid, step_scores
 from misstep.solvers._stepwise import Calls, reward, stepwise
 
 _WITHOUT_DATA = {
@@ -51,6 +54,7 @@ BASELINES = (*_WITHOUT_DATA, "label_distribution")
 CRITICS = ("critique", "stepwise", "reward", *BASELINES)
 SECTION_BASELINES = ("no_error", "all_sections", "section_range")
 SECTION_CRITICS = ("critique", *SECTION_BASELINES)
+STEP_CRITICS = ("critique", "stepwise", "reward", "all_valid", "all_invalid")
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def find_critic(
             raise MisstepError("adaptive counts votes, so it does not go with weighted.")
         max_tokens, metadata = _max_tokens(prompt)
         return Critic(
-            critique(domain, tag, votes, adaptive),
+            critique(domain, tag, votes, adaptive, weighted),
             GenerateConfig(
                 temperature=prompt.voting_temperature if votes > 1 else prompt.temperature,
                 max_tokens=max_tokens,
@@ -161,6 +165,31 @@ def find_section_critic(
         "section_range": lambda: section_range(first, last),
     }
     return Critic(_find_solver(critic, known, SECTION_CRITICS))
+
+
+def find_step_critic(
+    critic: str | Solver,
+    wording: Wording = "own",
+    style: str = "plain",
+    threshold: float | None = None,
+) -> Critic:
+    """Return the critic of every step that the options of a task describe.
+
+    `critic` is one of STEP_CRITICS, the name of any registered solver, `file.py@solver`, or a
+    solver. A user's own solver leaves a `StepValidity`.
+    """
+    if critic in ("stepwise", "reward"):
+        # Steps after the first wrong one count too, so all of them are judged.
+        return find_critic(critic, (), style=style, calls="parallel", threshold=threshold)
+    if threshold is not None:
+        raise MisstepError(
+            f"threshold={threshold}: a threshold goes with critic=reward, not {critic!r}."
+        )
+    if critic == "critique":
+        config = GenerateConfig(temperature=find_step_scores_prompt().temperature, seed=SEED)
+        return Critic(step_scores(wording), config)
+    known = {"all_valid": all_valid, "all_invalid": all_invalid}
+    return Critic(_find_solver(critic, known, STEP_CRITICS))
 
 
 def _find_solver(
