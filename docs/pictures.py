@@ -42,7 +42,9 @@ def main() -> None:
         with viewer(home):
             for scheme in ("light", "dark"):
                 picture(browser, scheme, "report", (home / "report.html").as_uri())
-                address = f"http://127.0.0.1:{PORT}/#/logs/{log}/samples/sample/{sample.id}/1/messages"
+                address = (
+                    f"http://127.0.0.1:{PORT}/#/logs/{log}/samples/sample/{sample.id}/1/messages"
+                )
                 picture(browser, scheme, "viewer", address)
         browser.close()
 

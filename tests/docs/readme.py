@@ -14,10 +14,11 @@ from tests.docs.commands import ROOT, commands
 from tests.support.openai_server import OpenAIServer
 
 DOWNLOADS = {
-    r"(evals/processbench\.py|misstep/processbench)(?= |$)": "-T source=sample",
-    r"misstep/error-recovery\.small": "-T source=generated",
+    r"inspect eval (evals/processbench\.py|misstep/processbench) ": "-T source=sample",
+    r"inspect eval misstep/error-recovery\.small ": "-T source=generated",
+    r"misstep estimate processbench ": "-T source=sample",
 }
-"""Evals whose rows must be downloaded, and the argument that selects bundled rows."""
+"""Commands whose rows must be downloaded, and the argument that selects bundled rows."""
 SERVERS = r"inspect view"
 
 
@@ -57,8 +58,8 @@ class Shell:
 
     def run(self, command: str) -> str:
         """Run a command, which must succeed, and so must the eval that it runs."""
-        for eval_name, argument in DOWNLOADS.items():
-            if re.search(eval_name, command) and command.startswith("inspect eval"):
+        for start, argument in DOWNLOADS.items():
+            if re.match(start, command):
                 command = f"{command} {argument}"
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command],
