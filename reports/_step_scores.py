@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ Statistic: TypeAlias = Callable[[Array, Array], Array]
 
 BINS = 10
 RESAMPLES = 2_000
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 _MOST_CELLS = 2_000_000
 """How many weights are held in memory at once."""
 
@@ -140,13 +141,11 @@ class StepScores:
     def calibration(self) -> list[RewardBin]:
         """Steps in bins of about equal counts by reward, with the share of right steps in each.
 
-        The bins end at the tenths of the rewards. Equal rewards are in one bin, so that there can
+        The mean rank of a reward decides its bin. Equal rewards are in one bin, so that there can
         be fewer bins, of unequal sizes.
         """
-        if not len(self):
-            return []
-        ends = np.percentile(self.rewards, np.linspace(0, 100, BINS + 1))
-        places = np.searchsorted(ends[1:-1], self.rewards)
+        first, last = (np.searchsorted(self.rewards, self.rewards, side) for side in _SIDES)
+        places = (first + last) * BINS // (2 * max(1, len(self)))
         bins = []
         for place in np.unique(places):
             chosen = places == place
@@ -169,16 +168,17 @@ class StepScores:
 
 def _auroc(wrong: Array, right: Array) -> Array:
     below = np.cumsum(wrong, axis=1) - wrong
-    pairs: Array = (right * (below + wrong / 2)).sum(axis=1)
-    return pairs / (wrong.sum(axis=1) * right.sum(axis=1))
+    pairs = (right * (below + wrong / 2)).sum(axis=1)
+    auroc: Array = pairs / (wrong.sum(axis=1) * right.sum(axis=1))
+    return auroc
 
 
 def _average_precision(wrong: Array, right: Array) -> Array:
     found = np.cumsum(wrong, axis=1)
     called = found + np.cumsum(right, axis=1)
     precision = np.divide(found, called, out=np.zeros_like(found), where=called > 0)
-    total: Array = (precision * wrong).sum(axis=1)
-    return total / wrong.sum(axis=1)
+    mean: Array = (precision * wrong).sum(axis=1) / wrong.sum(axis=1)
+    return mean
 
 
 def calibration_error(bins: Sequence[RewardBin]) -> float:

@@ -127,10 +127,16 @@ def test_calibration_has_bins_of_equal_counts():
     rows = [RewardRow(str(i), "s", -1, [1 - (i / 1000) ** 4]) for i in range(1000)]
     bins = StepScores(rows).calibration()
     assert [one.steps for one in bins] == [100] * 10
+    random = Random(0)
+    rows = [RewardRow(str(i), "s", random.choice([-1, 0]), [random.random()]) for i in range(1000)]
+    right, rewards = [row.label == -1 for row in rows], [row.rewards[0] for row in rows]
+    shares, means = calibration_curve(right, rewards, n_bins=10, strategy="quantile")
+    bins = StepScores(rows).calibration()
+    assert [one.right for one in bins] == pytest.approx(shares.tolist(), abs=1e-9)
+    assert [one.mean_reward for one in bins] == pytest.approx(means.tolist(), abs=1e-9)
     same = [RewardRow(str(i), "s", -1, [1.0 if i < 700 else i / 1000]) for i in range(1000)]
-    # Equal rewards stay together.
-    assert sum(one.steps for one in StepScores(same).calibration()) == 1000
-    assert max(one.steps for one in StepScores(same).calibration()) == 700
+    # Equal rewards stay together, and apart from others.
+    assert [one.steps for one in StepScores(same).calibration()] == [100, 100, 100, 700]
 
 
 def test_perfect_separation_has_no_interval_of_zero_width():
@@ -248,10 +254,6 @@ def test_step_metrics_are_scikit_learns_on_recorded_scores(recorded):
         assert ours[0] == pytest.approx(precision[:-1][::-1], abs=1e-9)
         assert ours[1] == pytest.approx(recall[:-1][::-1], abs=1e-9)
         right, rewards = [1 - one for one in wrong], [-one for one in suspicion]
-        shares, means = calibration_curve(right, rewards, n_bins=10, strategy="quantile")
-        bins = steps.calibration()
-        assert [one.right for one in bins] == pytest.approx(shares.tolist(), abs=1e-9)
-        assert [one.mean_reward for one in bins] == pytest.approx(means.tolist(), abs=1e-9)
         assert steps.brier() == pytest.approx(brier_score_loss(right, rewards), abs=1e-9)
 
 
