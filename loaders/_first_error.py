@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
@@ -27,6 +27,7 @@ from misstep.loaders._rows import (
     wrong_kind_message,
 )
 from misstep.loaders._sources import source_files
+from misstep.loaders._trajectories import trajectory_fields
 from misstep.registry import DataError, RowKind, SourceFile, UnknownNameError, sources
 from misstep.samples import LabelMetadata, SolutionMetadata
 from misstep.verdicts import NO_ERROR
@@ -69,9 +70,16 @@ def check_rows(raw: Iterable[RawRow]) -> tuple[list[FirstErrorRow], list[BadRow]
     return validate_rows(raw, _row, _label_problems)
 
 
+_FIELDS: dict[RowKind | None, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "error_sections": first_error_fields,
+    "trajectory": trajectory_fields,
+}
+"""How rows of other kinds become first-error rows."""
+
+
 def _row(number: int, content: dict[str, Any]) -> FirstErrorRow:
-    sections = row_kind(content) == "error_sections"
-    fields = first_error_fields(content) if sections else content
+    read = _FIELDS.get(row_kind(content))
+    fields = content if read is None else read(content)
     return FirstErrorRow.model_validate({"id": f"row-{number}"} | fields)
 
 

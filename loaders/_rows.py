@@ -225,6 +225,10 @@ def index_problem(index: int, steps: int, least: int) -> str | None:
 def row_kind(row: dict[str, Any]) -> RowKind | None:
     """Return the kind of a row by its columns, or None if they fit no kind."""
     columns = row.keys()
+    if "step_labels" in columns or {"messages", "label"} <= columns:
+        return "trajectory"
+    if {"history", "mistake_step"} <= columns:
+        return "attribution"
     if "steps" in columns:
         if "mistake_index" in columns:
             return "mistake"

@@ -59,6 +59,14 @@ class SectionsMetadata(SolutionMetadata):
     """The numbers as annotated, if they differ: the published script takes any number."""
 
 
+class StepLabelsMetadata(GroupMetadata):
+    """Metadata of a trajectory whose steps are labelled: -1 wrong, 0 neutral, 1 right."""
+
+    step_labels: list[int]
+    message_index: list[int] = Field(default_factory=list)
+    """The place of each step among the messages."""
+
+
 class RecoveryMetadata(_Metadata):
     """Metadata of a problem whose solution has a mistake."""
 
@@ -83,6 +91,8 @@ class RecordedCritique(_Metadata):
     stop_reasons: list[StopReason] = Field(default_factory=list)
     scores: list[float | None] | None = None
     prediction: int | None = None
+    labels: list[int | None] | None = None
+    """The label of each step, as the run recorded it."""
 
 
 class RecordedCritiqueMetadata(SolutionMetadata):
@@ -132,6 +142,12 @@ class CriticVerdict(StoreModel):
     """Why rewards are missing."""
     steps: list[StepRecord] | None = None
     """The verdict on each step that was judged by itself."""
+    labels: list[int | None] | None = None
+    """The label of each step: -1 wrong, 0 neutral, 1 right; None for a label that was not read."""
+    labels_published: list[int | None] | None = None
+    """The labels as the published script reads them, if they differ."""
+    reason: str | None = None
+    """Why the critic calls the step wrong, in its own words."""
 
 
 def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> CriticVerdict | None:

@@ -7,13 +7,24 @@ from pydantic import Field, StringConstraints, model_validator
 
 from misstep.registry._facts import Fact, FactFile
 
-RowKind = Literal["first_error", "error_sections", "mistake", "problem", "solution"]
+RowKind = Literal[
+    "first_error",
+    "error_sections",
+    "trajectory",
+    "attribution",
+    "mistake",
+    "problem",
+    "solution",
+]
 """What the rows of a source hold; `ROW_KINDS` describes each."""
 
 ROW_KINDS: dict[RowKind, str] = {
     "first_error": "worked solutions with their first wrong step (problem, steps, label)",
     "error_sections": "solutions with all their erroneous sections (question, sections, "
     "reason_error_section_numbers)",
+    "trajectory": "labelled trajectories of agents (messages, step_labels)",
+    "attribution": "logs of failed agents with the decisive mistake (question, history, "
+    "mistake_agent, mistake_step)",
     "mistake": "reasoning with its first mistake (input, steps, target, mistake_index)",
     "problem": "problems with answers (problem, answer)",
     "solution": "worked solutions without labels (problem, solution)",

@@ -9,7 +9,13 @@ from inspect_ai.dataset import Dataset
 from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.solver import Solver
 
-from misstep.loaders import holds_solutions, recorded_datasets, solution_datasets
+from misstep.loaders import (
+    holds_judgements,
+    holds_solutions,
+    judgement_datasets,
+    recorded_datasets,
+    solution_datasets,
+)
 from misstep.reports._tasks import load_task
 from misstep.solvers import recorded, recorded_best_of_n
 
@@ -36,6 +42,18 @@ def import_files(
     The source, subset and model are those of files that do not name them; a step with a score
     below the threshold is wrong.
     """
+    if holds_judgements(files[0]):
+        for name, dataset in judgement_datasets(files, source).items():
+            log = _log(
+                "agent_process",
+                {"source": "agent_sample"},
+                dataset,
+                recorded(),
+                model or name,
+                log_dir,
+            )
+            yield ImportedLog(log, [])
+        return
     if holds_solutions(files[0]):
         arguments: dict[str, Any] = {"source": "sample", "method": "plain"}
         for name, dataset in solution_datasets(files).items():

@@ -25,6 +25,7 @@ from misstep.solvers._critics import (
     CRITICS as CRITICS,
     SECTION_CRITICS as SECTION_CRITICS,
     Critic as Critic,
+    find_agent_critic as find_agent_critic,
     find_critic as find_critic,
     find_section_critic as find_section_critic,
 )
@@ -33,7 +34,6 @@ from misstep.solvers._critique import (
     critique_prompt as critique_prompt,
     sections_critique as sections_critique,
     sections_prompt as sections_prompt,
-    tagged as tagged,
     warn_of_long_prompts as warn_of_long_prompts,
 )
 from misstep.solvers._guided_search import (
@@ -43,5 +43,7 @@ from misstep.solvers._guided_search import (
 )
 from misstep.solvers._policy import Continuation as Continuation
 from misstep.solvers._recorded import recorded as recorded, recorded_best_of_n as recorded_best_of_n
+from misstep.solvers._step_labels import label_steps as label_steps
 from misstep.solvers._stepwise import Order as Order, reward as reward, stepwise as stepwise
 from misstep.solvers._verdicts import leave_verdict as leave_verdict
+from misstep.solvers._windows import Window as Window, tagged as tagged, windows as windows

@@ -14,6 +14,7 @@ from misstep.registry import (
     MisstepError,
     Tag,
     UnknownNameError,
+    agent_prompts,
     find_domain,
     find_judge,
     find_sections_prompt,
@@ -31,6 +32,7 @@ from misstep.solvers._baselines import (
 )
 from misstep.solvers._calls import SEED
 from misstep.solvers._critique import critique, sections_critique
+from misstep.solvers._step_labels import label_steps
 from misstep.solvers._stepwise import Order, reward, stepwise
 
 BASELINES = {"no_error": no_error, "last_step": last_step, "uniform": uniform}
@@ -57,6 +59,7 @@ def find_critic(
     style: str = "single_token",
     order: Order = "sequential",
     threshold: float | None = None,
+    context: int | None = None,
 ) -> Critic:
     r"""Return the critic of first errors that the options of a task describe.
 
@@ -75,7 +78,7 @@ def find_critic(
         if adaptive and weighted:
             raise MisstepError("adaptive counts votes, so it does not go with weighted.")
         return Critic(
-            critique(domain, tag, votes, adaptive),
+            critique(domain, tag, votes, adaptive, context),
             GenerateConfig(
                 temperature=prompt.voting_temperature if votes > 1 else prompt.temperature,
                 max_tokens=prompt.max_tokens,
@@ -83,6 +86,8 @@ def find_critic(
                 logprobs=True if weighted else None,
             ),
         )
+    if context is not None:
+        raise MisstepError(f"context={context}: windows go with critic=critique, not {critic!r}.")
     if votes != 1 or adaptive or weighted:
         raise MisstepError(f"votes={votes}: votes go with critic=critique, not {critic!r}.")
     if critic in ("stepwise", "reward"):
@@ -94,6 +99,47 @@ def find_critic(
     if critic == "label_distribution":
         return Critic(label_distribution(dict(Counter(str(one.target) for one in samples))))
     return Critic(_find_solver(critic, BASELINES, CRITICS))
+
+
+def find_agent_critic(
+    critic: str | Solver,
+    samples: Iterable[Sample],
+    votes: int = 1,
+    style: str = "agent",
+    order: Order = "sequential",
+    threshold: float | None = None,
+    context: int | None = None,
+) -> Critic:
+    """Return the critic of trajectories that the options of a task describe.
+
+    `critic` is labels, which labels every step in one reply, or a critic of first errors.
+    """
+    if critic != "labels":
+        return find_critic(
+            critic,
+            samples,
+            domain="agent",
+            votes=votes,
+            style=style,
+            order=order,
+            threshold=threshold,
+            context=context,
+        )
+    if votes != 1 or threshold is not None:
+        raise MisstepError(
+            f"votes={votes}, threshold={threshold}: votes go with critic=critique, a threshold with "
+            "critic=reward."
+        )
+    prompt = agent_prompts().labels
+    return Critic(
+        label_steps(context),
+        GenerateConfig(
+            temperature=prompt.temperature,
+            top_p=prompt.top_p,
+            max_tokens=prompt.max_tokens,
+            seed=SEED,
+        ),
+    )
 
 
 def find_section_critic(

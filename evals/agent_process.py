@@ -1,0 +1,78 @@
+"""AgentProcessBench: which steps of an agent are wrong, and which is the first (arXiv 2603.14465).
+
+inspect eval evals/agent_process.py --model openai/gpt-4o-mini
+inspect eval evals/agent_process.py -T subset=tau2 -T critic=critique -T votes=8 --model openai/gpt-4o-mini
+inspect eval evals/agent_process.py -T context=32768 -T tool_result_chars=4000 --model vllm/Qwen/Qwen3-8B
+inspect eval evals/agent_process.py -T source=my.jsonl --model openai/gpt-4o-mini
+inspect eval misstep/agent_process.sample --model openai/gpt-4o-mini
+"""
+
+from inspect_ai import Task, task
+from inspect_ai.log import HeadlineMetric
+from inspect_ai.scorer import Scorer
+from inspect_ai.solver import Solver
+
+from misstep.evals._views import AGENT_PROCESS_VIEW
+from misstep.loaders import has_step_labels, trajectory_dataset
+from misstep.registry import evals, register_variants
+from misstep.scorers import (
+    first_error,
+    first_error_lenient,
+    step_labels,
+    step_labels_published,
+    subset_column,
+)
+from misstep.solvers import Order, find_agent_critic
+
+
+@task
+def agent_process(
+    subset: str | None = None,
+    source: str = "agentprocessbench",
+    critic: str | Solver = "labels",
+    votes: int = 1,
+    style: str = "agent",
+    order: Order = "sequential",
+    threshold: float | None = None,
+    context: int | None = None,
+    tool_result_chars: int | None = None,
+    accept: str | None = None,
+) -> Task:
+    """Judge the steps of an agent, and find the first wrong one.
+
+    Args:
+        subset: Use only this set: hotpotqa, gaia_dev, bfcl, tau2, or one of your file.
+        source: A registered source, or your own JSON, JSONL, CSV or Parquet file of trajectories.
+        critic: labels (a label for every step in one reply, as published), critique (the first
+            wrong step), stepwise, reward (the first step under a threshold), a baseline (no_error,
+            last_step, uniform, label_distribution), or your own solver as `file.py@solver`.
+        votes: The number of votes that decide a critique.
+        style: The prompts of stepwise and reward: agent, single_token, written or plain.
+        order: The order of stepwise: sequential or parallel.
+        threshold: Steps with a smaller reward are wrong. Default: the reward model's own value.
+        context: The model's context in tokens. Longer trajectories are read in windows of whole
+            steps.
+        tool_result_chars: Cut the middle out of longer tool results. The cut is marked.
+        accept: The sha256 of a changed copy of a registered source that you want to use.
+    """
+    dataset = trajectory_dataset(source, subset, accept, tool_result_chars)
+    judged_by = find_agent_critic(critic, dataset, votes, style, order, threshold, context)
+    labelled: list[Scorer] = [step_labels(), step_labels_published()]
+    return Task(
+        dataset=dataset,
+        solver=judged_by.solver,
+        scorer=[
+            first_error(votes),
+            # Labels are no text in a box, so there is one reading of them.
+            *([] if critic == "labels" else [first_error_lenient(votes)]),
+            *(labelled if has_step_labels(dataset) else []),
+            subset_column(),
+        ],
+        config=judged_by.config,
+        viewer=AGENT_PROCESS_VIEW,
+        headline_metric=HeadlineMetric(scorer="first_error", metric="f1_score"),
+        version=evals()["agent_process"].version,
+    )
+
+
+register_variants(agent_process)
