@@ -152,7 +152,7 @@ def find_file(name: str, file: SourceFile, accept: str | None = None) -> Path:
     try:
         if source.home == "github":
             address = f"{source.repository}/{source.revision}/{file.path}"
-            return _download(address, mirrored, lambda x: check_pin(x, file, address, accept))
+            return download(address, mirrored, lambda x: check_pin(x, file, address, accept))
         return _hub_file(source, file)
     except OSError as problem:
         home = (
@@ -195,7 +195,7 @@ def _hub_file(source: Source, file: SourceFile) -> Path:
     return Path(path)
 
 
-def _download(address: str, target: Path, check: Callable[[bytes], None]) -> Path:
+def download(address: str, target: Path, check: Callable[[bytes], None]) -> Path:
     """Save a file from GitHub, complete and checked or not at all; raise OSError if that fails.
 
     A download that breaks off leaves `<target>.part`; the next call requests the rest.

@@ -57,9 +57,15 @@ from misstep.registry._sources import (
     RowKind,
     Source,
     SourceFile,
+    Wording,
+    WordingFile,
+    WordingSource,
+    WordingText,
     corpora,
     find_source,
+    find_wording,
     sources,
+    wordings,
 )
 from misstep.registry._user_input import parse_yaml, task_arguments, user_path
 from misstep.registry._variants import CHARACTERS_PER_TOKEN, Eval, Size, evals, register_variants
