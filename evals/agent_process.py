@@ -1,8 +1,8 @@
 """AgentProcessBench: which steps of an agent are wrong, and which is the first (arXiv 2603.14465).
 
 inspect eval evals/agent_process.py --model openai/gpt-4o-mini
-inspect eval evals/agent_process.py -T subset=tau2 -T critic=critique -T votes=8 --model openai/gpt-4o-mini
-inspect eval evals/agent_process.py -T context=32768 -T tool_result_chars=4000 --model vllm/Qwen/Qwen3-8B
+inspect eval evals/agent_process.py -T critic=critique -T votes=8 --model openai/gpt-4o-mini
+inspect eval evals/agent_process.py -T subset=tau2 -T context=32768 --model vllm/Qwen/Qwen3-8B
 inspect eval evals/agent_process.py -T source=my.jsonl --model openai/gpt-4o-mini
 inspect eval misstep/agent_process.sample --model openai/gpt-4o-mini
 """
@@ -14,7 +14,7 @@ from inspect_ai.solver import Solver
 
 from misstep.evals._views import AGENT_PROCESS_VIEW
 from misstep.loaders import has_step_labels, trajectory_dataset
-from misstep.registry import evals, register_variants
+from misstep.registry import Wording, evals, register_variants
 from misstep.scorers import (
     first_error,
     first_error_lenient,
@@ -36,6 +36,7 @@ def agent_process(
     threshold: float | None = None,
     context: int | None = None,
     tool_result_chars: int | None = None,
+    wording: Wording = "own",
     accept: str | None = None,
 ) -> Task:
     """Judge the steps of an agent, and find the first wrong one.
@@ -53,10 +54,14 @@ def agent_process(
         context: The model's context in tokens. Longer trajectories are read in windows of whole
             steps.
         tool_result_chars: Cut the middle out of longer tool results. The cut is marked.
+        wording: The prompt of labels: own, or published for the original one, which is read from
+            its authors' repository.
         accept: The sha256 of a changed copy of a registered source that you want to use.
     """
-    dataset = trajectory_dataset(source, subset, accept, tool_result_chars)
-    judged_by = find_agent_critic(critic, dataset, votes, style, order, threshold, context)
+    dataset = trajectory_dataset(
+        source, subset, accept, tool_result_chars, keep_messages=wording == "published"
+    )
+    judged_by = find_agent_critic(critic, dataset, votes, style, order, threshold, context, wording)
     labelled: list[Scorer] = [step_labels(), step_labels_published()]
     return Task(
         dataset=dataset,

@@ -52,12 +52,14 @@ def holds_judgements(address: str) -> bool:
     return isinstance(first, dict) and {"step_labels", "annotator"} <= first.keys()
 
 
-def judgement_datasets(files: Iterable[str], source: str) -> dict[str, MemoryDataset]:
+def judgement_datasets(
+    files: Iterable[str], source: str, judge: str | None = None
+) -> dict[str, MemoryDataset]:
     """Return the trajectories with the recorded judgement as metadata, by judge.
 
     All trajectories of each set that a judge's files name are in its data set: the published rule
     counts all of them. A trajectory without a judgement has an empty record. Of several records of
-    one trajectory, the newest counts.
+    one trajectory, the newest counts. A name of the judge holds for all files.
     """
     judges: dict[str, dict[str, JudgementRow]] = {}
     sets: dict[str, dict[str, Sample]] = {}
@@ -74,24 +76,24 @@ def judgement_datasets(files: Iterable[str], source: str) -> dict[str, MemoryDat
                     f"{where}: {row.row_id!r} is not among the rows of {source!r}, subset "
                     f"{row.dataset!r}."
                 )
-            judge = _judge(address, row)
-            used.setdefault(judge, {})[row.dataset] = None
-            records = judges.setdefault(judge, {})
+            name = judge or _judge(address, row)
+            used.setdefault(name, {})[row.dataset] = None
+            records = judges.setdefault(name, {})
             earlier = records.get(row.row_id)
             if earlier is None or earlier.updated_at <= row.updated_at:
                 records[row.row_id] = row
     if not judges:
         raise DataError("The files hold no judgements.")
     return {
-        judge: MemoryDataset(
+        name: MemoryDataset(
             [
-                _sample(sample, judges[judge].get(str(sample.id)))
-                for name in used[judge]
-                for sample in sets[name].values()
+                _sample(sample, records.get(str(sample.id)))
+                for subset in used[name]
+                for sample in sets[subset].values()
             ],
             name=source,
         )
-        for judge in judges
+        for name, records in judges.items()
     }
 
 

@@ -154,15 +154,10 @@ def _query(row: TrajectoryRow) -> str | None:
 
 def _problem(row: TrajectoryRow) -> str:
     """Return the task of the agent, with its tools."""
-    first = next((one for one in row.messages or () if one.get("role") == "user"), {})
-    task = row.question or row.task_description or read_text(first) or "(no task is given)"
+    asked = (read_message(one).text for one in row.messages or () if one.get("role") == "user")
+    task = row.question or row.task_description or next(asked, "") or "(no task is given)"
     lines = [line for tool in row.tools if (line := _tool_line(tool))]
     return "\n".join([task, "", "Tools of the agent:", *lines]) if lines else task
-
-
-def read_text(message: Mapping[str, Any]) -> str:
-    """Return the text of a message, or nothing if there is no message."""
-    return read_message(message).text if message else ""
 
 
 def _tool_line(tool: object) -> str:

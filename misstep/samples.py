@@ -82,6 +82,12 @@ class StepLabelsMetadata(GroupMetadata):
     """The place of each step among the messages."""
 
 
+class TrajectoryMetadata(StepLabelsMetadata):
+    """Metadata of a trajectory with its original messages and tools."""
+
+    trajectory: dict[str, Any]
+
+
 class RecoveryMetadata(_Metadata):
     """Metadata of a problem whose solution has a mistake."""
 

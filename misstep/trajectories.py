@@ -23,6 +23,7 @@ NO_TEXT = "(the text of this step is not in the file)"
 
 _IMAGE = "[{kind}: not shown]"
 
+
 class ToolCall(BaseModel):
     """One call of a tool by the agent."""
 
@@ -114,7 +115,9 @@ def from_inspect(message: "ChatMessage") -> Message:
         text=text,
         calls=tuple(
             ToolCall(
-                name=one.function, arguments=json.dumps(one.arguments, ensure_ascii=False), id=one.id
+                name=one.function,
+                arguments=json.dumps(one.arguments, ensure_ascii=False),
+                id=one.id,
             )
             for one in calls
         ),

@@ -8,13 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 from misstep.registry._facts import Fact, FactFile
 
 RowKind = Literal[
-    "first_error",
-    "error_sections",
-    "trajectory",
-    "attribution",
-    "mistake",
-    "problem",
-    "solution",
+    "first_error", "error_sections", "trajectory", "attribution", "mistake", "problem", "solution"
 ]
 """What the rows of a source hold; `ROW_KINDS` describes each."""
 

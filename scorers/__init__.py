@@ -49,10 +49,7 @@ from misstep.scorers._sections import (
     error_sections as error_sections,
     error_sections_published as error_sections_published,
 )
-from misstep.scorers._step_label_metrics import (
-    StepCounts as StepCounts,
-    step_counts as step_counts,
-)
+from misstep.scorers._step_label_metrics import StepCounts as StepCounts, step_counts as step_counts
 from misstep.scorers._step_label_replies import (
     StepLabels as StepLabels,
     first_wrong_label as first_wrong_label,

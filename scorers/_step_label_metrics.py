@@ -101,7 +101,7 @@ def step_counts(scored: Iterable[tuple[dict[str, Any], Sequence[int]]]) -> StepC
 # A mean over epochs loses the labels, so the metrics count every epoch.
 @metric(name="step_label_metrics", scores="unreduced")
 def step_label_metrics() -> Metric:
-    """Step accuracy, first-error accuracy, macro F1 of the labels, and the share of unread steps."""
+    """Step accuracy, first-error accuracy, macro F1 of labels, the share of unread steps."""
 
     def compute(scores: list[SampleScore]) -> Value:
         counts = step_counts(map(_sample, scores))

@@ -61,8 +61,9 @@ def _last_object(text: str) -> Mapping[str, Any] | None:
 def _label(value: object) -> int | None:
     if isinstance(value, str) and value.strip().lstrip("+") in ("-1", "0", "1"):
         value = int(value)
-    is_label = isinstance(value, int) and not isinstance(value, bool) and value in _LABELS
-    return int(value) if is_label else None  # type: ignore[call-overload, no-any-return]
+    if isinstance(value, int) and not isinstance(value, bool) and value in _LABELS:
+        return value
+    return None
 
 
 def read_step_labels_published(text: str, names: Sequence[str]) -> StepLabels:

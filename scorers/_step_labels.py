@@ -9,11 +9,7 @@ from inspect_ai.solver import TaskState
 from misstep.samples import SolutionMetadata, StepLabelsMetadata, critic_verdict
 from misstep.scorers._first_error import votes_of
 from misstep.scorers._step_label_metrics import published_step_label_metrics, step_label_metrics
-from misstep.scorers._step_label_replies import (
-    StepLabels,
-    first_wrong_label,
-    first_wrong_published,
-)
+from misstep.scorers._step_label_replies import StepLabels, first_wrong_label, first_wrong_published
 from misstep.scorers._votes import tally
 from misstep.verdicts import NO_ERROR, Unread, Verdict
 
@@ -70,7 +66,7 @@ def labels_from(verdict: Verdict | Unread, steps: int) -> StepLabels:
     if isinstance(verdict, Unread) or not NO_ERROR <= verdict < steps:
         return [None] * steps
     right = steps if verdict == NO_ERROR else verdict
-    return [1] * right + [-1] * (steps - right)
+    return [1 if step < right else -1 for step in range(steps)]
 
 
 def score_labels(

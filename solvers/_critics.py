@@ -4,6 +4,7 @@ import importlib.util
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 
 from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig, ResponseSchema
@@ -14,6 +15,7 @@ from misstep.registry import (
     MisstepError,
     Tag,
     UnknownNameError,
+    Wording,
     agent_prompts,
     find_domain,
     find_judge,
@@ -109,12 +111,17 @@ def find_agent_critic(
     order: Order = "sequential",
     threshold: float | None = None,
     context: int | None = None,
+    wording: Wording = "own",
 ) -> Critic:
     """Return the critic of trajectories that the options of a task describe.
 
     `critic` is labels, which labels every step in one reply, or a critic of first errors.
     """
+    if wording not in get_args(Wording):
+        raise UnknownNameError("wording", wording, get_args(Wording))
     if critic != "labels":
+        if wording != "own":
+            raise MisstepError(f"wording={wording} goes with critic=labels, not {critic!r}.")
         return find_critic(
             critic,
             samples,
@@ -127,12 +134,12 @@ def find_agent_critic(
         )
     if votes != 1 or threshold is not None:
         raise MisstepError(
-            f"votes={votes}, threshold={threshold}: votes go with critic=critique, a threshold with "
-            "critic=reward."
+            f"votes={votes}, threshold={threshold}: votes go with critic=critique, and a threshold "
+            "goes with critic=reward."
         )
     prompt = agent_prompts().labels
     return Critic(
-        label_steps(context),
+        label_steps(context, wording),
         GenerateConfig(
             temperature=prompt.temperature,
             top_p=prompt.top_p,

@@ -1,12 +1,24 @@
 """The critic that labels every step of a trajectory in one reply."""
 
+import json
 from collections.abc import Sequence
 
 from inspect_ai.model import ChatMessage, ChatMessageSystem, ChatMessageUser, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from misstep.registry import NUMBERS, PROBLEM, SOLUTION, LabelsPrompt, agent_prompts, fill
-from misstep.samples import CriticVerdict, SolutionMetadata
+from misstep.loaders import published_wording
+from misstep.registry import (
+    NUMBERS,
+    PROBLEM,
+    SOLUTION,
+    LabelsPrompt,
+    MisstepError,
+    Tag,
+    Wording,
+    agent_prompts,
+    fill,
+)
+from misstep.samples import CriticVerdict, SolutionMetadata, TrajectoryMetadata
 from misstep.scorers import (
     StepLabels,
     first_wrong_label,
@@ -19,7 +31,7 @@ from misstep.solvers._verdicts import leave_verdict
 from misstep.solvers._windows import Window, windows
 from misstep.verdicts import Unread
 
-_TAG = "step"
+_TAG: Tag = "step"
 
 
 def labels_messages(prompt: LabelsPrompt, problem: str, window: Window) -> list[ChatMessage]:
@@ -32,18 +44,49 @@ def labels_messages(prompt: LabelsPrompt, problem: str, window: Window) -> list[
     ]
 
 
+def published_messages(about: TrajectoryMetadata) -> list[ChatMessage]:
+    """Return the messages of AgentProcessBench's own script, in its own wording."""
+    wording = published_wording("agentprocessbench")
+    original = about.trajectory
+    payload = {
+        "question": original.get("question"),
+        "task_description": original.get("task_description"),
+        "tools": original.get("tools"),
+        "messages": list(enumerate(original["messages"])),
+        "assistant_message_indices": about.message_index,
+        "notes": wording.value("notes"),
+    }
+    user = wording.template("user").fill(
+        instructions=wording.text("instructions"), payload=json.dumps(payload, ensure_ascii=False)
+    )
+    return [ChatMessageSystem(content=wording.text("rubric")), ChatMessageUser(content=user)]
+
+
 @solver
-def label_steps(context: int | None = None) -> Solver:
+def label_steps(context: int | None = None, wording: Wording = "own") -> Solver:
     """Ask for a label for every step: -1 wrong, 0 neutral, 1 right. The first -1 is the verdict.
 
     The task is the sample's input and the steps are `metadata["steps"]`.
 
     Args:
         context: The model's context in tokens. Longer trajectories are read in windows.
+        wording: The prompt: own, or published for that of AgentProcessBench, which needs the
+            original messages in `metadata["trajectory"]`.
     """
     prompt = agent_prompts().labels
+    if wording == "published":
+        if context is not None:
+            raise MisstepError(f"context={context}: windows go with wording=own, not published.")
+        published_wording("agentprocessbench")
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        if wording == "published":
+            about = state.metadata_as(TrajectoryMetadata)
+            messages = published_messages(about)
+            output = await ask(state, generate, messages)
+            leave_labels(state, *read_labels(output, list(map(str, about.message_index))), output)
+            state.messages = [*messages, output.message]
+            return state
         steps = state.metadata_as(SolutionMetadata).steps
         around = len(prompt.system) + len(prompt.template) + len(state.input_text)
         parts = windows(steps, _TAG, context, around, prompt.max_tokens)

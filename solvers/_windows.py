@@ -1,9 +1,9 @@
 """Fit a long solution or trajectory into a model's context: windows of whole steps.
 
 The rule: steps are read in order. Each window shows the task, one line about each step before the
-window, and as many whole steps as fit. Reading stops at the first window with an error. A quarter of
-the context, or less if replies are shorter, is kept for the reply. A step is never cut: if one does
-not fit, there is no verdict.
+window (the latest ones, in at most a quarter of the room), and as many whole steps as fit. Reading
+stops at the first window with an error. A quarter of the context, or less if replies are shorter,
+is kept for the reply. A step is never cut: if one does not fit, there is no verdict.
 """
 
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ def windows(
     found: list[Window] = []
     first = 0
     while first < len(steps):
-        digest = _digest(steps[:first])
+        digest = _digest(steps[:first], room // 4)
         used, end = len(digest), first
         while end < len(steps) and used + len(steps[end]) + tags <= room:
             used += len(steps[end]) + tags
@@ -73,12 +73,13 @@ def windows(
     return found
 
 
-def _digest(steps: Sequence[str]) -> str:
-    """Return one line about each step, or nothing before the first step."""
-    if not steps:
-        return ""
-    lines = []
-    for i, step in enumerate(steps):
-        own = " ".join(step[max(0, step.rfind(f"[step {i}] ")) :].split())
-        lines.append(own if len(own) <= _LINE else f"{own[: _LINE - 1]}…")
-    return "\n".join([_DIGEST, *lines, "", ""])
+def _digest(steps: Sequence[str], room: int) -> str:
+    """Return one line about each of the latest steps that fit, or nothing before the first step."""
+    lines: list[str] = []
+    for i in reversed(range(len(steps))):
+        own = " ".join(steps[i][max(0, steps[i].rfind(f"[step {i}] ")) :].split())
+        line = own if len(own) <= _LINE else f"{own[: _LINE - 1]}…"
+        if sum(map(len, lines)) + len(line) + len(_DIGEST) > room:
+            break
+        lines.insert(0, line)
+    return "\n".join([_DIGEST, *lines, "", ""]) if lines else ""
