@@ -24,6 +24,7 @@ from misstep.registry import (
     corpora,
     find_source,
     sources,
+    user_registry,
 )
 
 if TYPE_CHECKING:
@@ -107,8 +108,9 @@ def mirror() -> Path:
 def fetch(name: str) -> Iterator[Path]:
     """Save every file of a source in the offline mirror, check it, and yield its path."""
     source = find_source(name)
-    if source.home == "package":
-        raise DataError(f"The source {name!r} is part of this package; there is nothing to fetch.")
+    if source.home in ("package", "file"):
+        where = "part of this package" if source.home == "package" else "on this machine"
+        raise DataError(f"The source {name!r} is {where}; there is nothing to fetch.")
     for file in source.files:
         target = mirror() / name / file.name
         found = find_file(name, file)
@@ -144,6 +146,14 @@ def find_file(name: str, file: SourceFile, accept: str | None = None) -> Path:
     source = find_source(name)
     if source.home == "package":
         return Path(str(files("misstep.loaders"))) / file.path
+    if source.home == "file":
+        path = user_registry() / Path(file.path).expanduser()
+        if not path.is_file():
+            raise DataError(
+                f"{path}: no such file. The source {name!r} in {user_registry() / 'sources.yaml'} "
+                "names it; a relative path is relative to that folder."
+            )
+        return path
     if file.mirrored is not None and (mirror() / file.mirrored).is_file():
         return mirror() / file.mirrored
     mirrored = mirror() / name / file.name

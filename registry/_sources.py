@@ -74,8 +74,9 @@ class Source(Fact):
 
     description: str
     kind: RowKind
-    home: Literal["hub", "github", "package"]
-    """A data set on the Hugging Face hub, a repository on GitHub, or this package itself."""
+    home: Literal["hub", "github", "package", "file"]
+    """A data set on the Hugging Face hub, a repository on GitHub, this package itself, or files on
+    this machine. Paths of such files are relative to the folder of the user's registry."""
     repository: str | None = None
     revision: str | None = None
     """For GitHub the full commit, which pins the files."""
@@ -91,7 +92,7 @@ class Source(Fact):
 
     @model_validator(mode="after")
     def _is_pinned(self) -> "Source":
-        if self.home != "package" and self.repository is None:
+        if self.home in ("hub", "github") and self.repository is None:
             raise ValueError(f"home is {self.home!r}, so a repository is needed")
         pinned = self.home == "github" and _COMMIT.fullmatch(self.revision or "") is not None
         if self.home == "github" and not pinned:
