@@ -1,6 +1,6 @@
 """Where rows come from, and how they become samples."""
 
-from misstep.loaders._agents import has_step_labels, trajectory_dataset
+from misstep.loaders._agents import attribution_dataset, has_step_labels, trajectory_dataset
 from misstep.loaders._files import RawRow, read_rows, write_files
 from misstep.loaders._first_error import (
     FirstErrorRow,

@@ -37,7 +37,9 @@ def trajectory_dataset(
     for row in load_rows(source, subset, accept, ("trajectory",)):
         sample = first_error_sample(row)
         metadata = sample.metadata or {}
-        original = metadata.get(TRAJECTORY) if keep_messages else metadata.pop(TRAJECTORY, None)
+        original = row.extra.get(TRAJECTORY)
+        if keep_messages:
+            metadata[TRAJECTORY] = original
         if original is None and not labels_only:
             raise DataError(
                 f"{source}: the row {row.id!r} has labels and no messages, so there is nothing to "
@@ -64,6 +66,17 @@ def trajectory_dataset(
             *(media, len(samples)),
         )
     return MemoryDataset(samples, name=dataset_name(source, subset))
+
+
+def attribution_dataset(
+    source: str, subset: str | None = None, accept: str | None = None
+) -> MemoryDataset:
+    """Return logs of failed agents as samples: the question is the input, the step the target.
+
+    The arguments are those of `trajectory_dataset`.
+    """
+    rows = load_rows(source, subset, accept, ("attribution",))
+    return MemoryDataset([first_error_sample(row) for row in rows], dataset_name(source, subset))
 
 
 def has_step_labels(dataset: Dataset) -> bool:

@@ -69,9 +69,24 @@ def _rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
     return readers.get(file_format(address), _json_rows)(stream, address)
 
 
+def parse_object(content: bytes, address: str) -> Iterator[RawRow]:
+    """Yield the one row of a JSON file that is an object, with the file's path as `file`."""
+    row = _json(content, address)
+    if not isinstance(row, dict):
+        raise DataError(f"{address}: contains a JSON {type(row).__name__}; an object is needed.")
+    yield 1, {"file": address, **row}
+
+
 def _json_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
+    rows = _json(stream.read(), address)
+    if not isinstance(rows, list):
+        raise DataError(f"{address}: contains a JSON {type(rows).__name__}; a list is needed.")
+    yield from enumerate(rows, start=1)
+
+
+def _json(content: bytes, address: str) -> Any:  # noqa: ANN401
     try:
-        rows = json.loads(stream.read().decode("utf-8-sig"))
+        return json.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
         raise DataError(
             f"{address}: byte {problem.start} is not UTF-8; save the file as UTF-8."
@@ -80,9 +95,6 @@ def _json_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
         raise DataError(
             f"{address}: not valid JSON ({problem}). If each line is an object, name it .jsonl."
         ) from None
-    if not isinstance(rows, list):
-        raise DataError(f"{address}: contains a JSON {type(rows).__name__}; a list is needed.")
-    yield from enumerate(rows, start=1)
 
 
 def _json_lines(stream: IO[bytes], address: str) -> Iterator[RawRow]:

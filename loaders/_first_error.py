@@ -7,9 +7,10 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any
 
 from inspect_ai.dataset import MemoryDataset, Sample
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr
 
 from misstep.generator import solutions
+from misstep.loaders._attribution import attribution_fields
 from misstep.loaders._deltabench import PROBLEMS, first_error_fields
 from misstep.loaders._files import RawRow, read_rows
 from misstep.loaders._rows import (
@@ -27,14 +28,22 @@ from misstep.loaders._rows import (
     wrong_kind_message,
 )
 from misstep.loaders._sources import source_files
-from misstep.loaders._trajectories import trajectory_fields
-from misstep.registry import DataError, RowKind, SourceFile, UnknownNameError, sources
+from misstep.loaders._trajectories import TRAJECTORY, trajectory_fields
+from misstep.registry import (
+    DataError,
+    RowKind,
+    Source,
+    SourceFile,
+    UnknownNameError,
+    find_source,
+    sources,
+)
 from misstep.samples import LabelMetadata, SolutionMetadata, problem_cluster
 from misstep.verdicts import NO_ERROR
 
 logger = logging.getLogger(__name__)
 
-FIRST_ERROR: tuple[RowKind, ...] = ("first_error", "error_sections")
+FIRST_ERROR: tuple[RowKind, ...] = ("first_error", "error_sections", "trajectory", "attribution")
 """The kinds of rows that have a first error."""
 
 
@@ -51,6 +60,7 @@ class FirstErrorRow(BaseModel):
     generator: str | None = None
     cluster: Id | None = None
     """What dependent rows have in common, such as a query. Default: the problem."""
+    _kind: RowKind = PrivateAttr(default="first_error")
 
     @property
     def extra(self) -> dict[str, Any]:
@@ -75,14 +85,19 @@ def check_rows(raw: Iterable[RawRow]) -> tuple[list[FirstErrorRow], list[BadRow]
 _FIELDS: dict[RowKind | None, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "error_sections": first_error_fields,
     "trajectory": trajectory_fields,
+    "attribution": attribution_fields,
 }
 """How rows of other kinds become first-error rows."""
 
 
 def _row(number: int, content: dict[str, Any]) -> FirstErrorRow:
-    read = _FIELDS.get(row_kind(content))
+    kind = row_kind(content)
+    read = _FIELDS.get(kind)
     fields = content if read is None else read(content)
-    return FirstErrorRow.model_validate({"id": f"row-{number}"} | fields)
+    row = FirstErrorRow.model_validate({"id": f"row-{number}"} | fields)
+    if kind is not None:
+        row._kind = kind
+    return row
 
 
 def _label_problems(row: FirstErrorRow) -> Iterator[tuple[str, str]]:
@@ -124,10 +139,15 @@ def _rows(
     for file in source_files(source, needed, subset, accept):
         command = f"`misstep data check {file.address}`"
         rows = all_good(*check_rows(file.rows), file.address, needed, command)
+        other = next((row for row in rows if row._kind not in needed), None)
+        if other is not None:
+            where = f"{file.address}: the row {other.id!r}"
+            raise DataError(wrong_kind_message(where, other._kind, needed))
         if file.entry is None:
             yield from rows
             continue
         _check_counts(rows, file.entry, accepted=accept is not None)
+        _check_row_pins(rows, find_source(source))
         for row in rows:
             yield row if row.subset else row.model_copy(update={"subset": file.entry.subset})
     generated = sources()[source].generated if source in sources() else None
@@ -149,6 +169,19 @@ def _check_counts(rows: list[FirstErrorRow], file: SourceFile, accepted: bool) -
         if not accepted:
             raise DataError(message)
         logger.warning(message)
+
+
+def _check_row_pins(rows: list[FirstErrorRow], source: Source) -> None:
+    """Raise DataError for a copy whose rows have other labels than the pinned one."""
+    for row in rows:
+        for field, pinned in source.row_pins.get(row.id, {}).items():
+            found = str(row.extra.get(field, getattr(row, field, None)))
+            if found != pinned:
+                raise DataError(
+                    f"The row {row.id!r} has the {field} {found!r}; the pinned copy "
+                    f"({source.repository} at {source.revision}) has {pinned!r}. Another copy of "
+                    "these rows is known to have other labels. Use the pinned one."
+                )
 
 
 def first_error_dataset(
@@ -177,10 +210,6 @@ def error_sections_dataset(
     """
     needed: tuple[RowKind, ...] = ("error_sections",)
     rows = _handle_misfits(load_rows(source, subset, accept, needed), exclude_misfits)
-    for row in rows:
-        if "gold_sections" not in row.extra:
-            where = f"{source}: the row {row.id!r}"
-            raise DataError(wrong_kind_message(where, "first_error", needed))
     samples = [first_error_sample(row) for row in rows]
     for sample, row in zip(samples, rows, strict=True):
         sample.target = ", ".join(map(str, row.extra["gold_sections"])) or "none"
@@ -237,5 +266,6 @@ def first_error_sample(row: FirstErrorRow) -> Sample:
         id=row.id,
         input=row.problem,
         target=str(row.label),
-        metadata={**row.extra, **known.model_dump()},
+        # The steps have the text of the messages, so the metadata drops the originals.
+        metadata={k: v for k, v in row.extra.items() if k != TRAJECTORY} | known.model_dump(),
     )

@@ -7,12 +7,21 @@ the source's home: the Hugging Face cache and hub, or the pinned commit on GitHu
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from glob import glob
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from misstep.loaders._files import FORMATS, RawRow, file_format, parse_rows, read_rows, write_files
+from misstep.loaders._files import (
+    FORMATS,
+    RawRow,
+    file_format,
+    parse_object,
+    parse_rows,
+    read_rows,
+    write_files,
+)
 from misstep.loaders._rows import registered_kinds, wrong_kind_message
 from misstep.registry import (
     Corpus,
@@ -24,6 +33,7 @@ from misstep.registry import (
     corpora,
     find_source,
     sources,
+    user_path,
     user_registry,
 )
 
@@ -63,7 +73,7 @@ def source_files(
     """
     check_kind(source, needed, more)
     if source in sources():
-        entries = find_source(source).files
+        entries = find_source(source).all_files
         named = {file.subset for file in entries if file.subset}
         if named and subset is not None and subset not in named:
             raise UnknownNameError("subset", subset, named)
@@ -72,7 +82,14 @@ def source_files(
                 path = find_file(source, file, accept)
                 content = path.read_bytes()
                 check_pin(content, file, str(path), accept)
-                yield RowFile(str(path), parse_rows(content, str(path)), file)
+                parse = parse_object if file.numbered else parse_rows
+                yield RowFile(str(path), parse(content, str(path)), file)
+    elif "*" in source and file_format(source) == ".json":
+        found = sorted(glob(str(user_path(source))))
+        if not found:
+            raise DataError(f"{source}: no file has such a name.")
+        for path in found:
+            yield RowFile(path, parse_object(Path(path).read_bytes(), path))
     elif file_format(source):
         yield RowFile(source, read_rows(source))
     else:
@@ -111,7 +128,7 @@ def fetch(name: str) -> Iterator[Path]:
     if source.home in ("package", "file"):
         where = "part of this package" if source.home == "package" else "on this machine"
         raise DataError(f"The source {name!r} is {where}; there is nothing to fetch.")
-    for file in source.files:
+    for file in source.all_files:
         target = mirror() / name / file.name
         found = find_file(name, file)
         content = found.read_bytes()
@@ -129,7 +146,8 @@ def check_pin(content: bytes, file: SourceFile, where: str, accept: str | None =
     if file.sha256 is not None:
         expected, got = f"sha256 {file.sha256}", f"sha256 {found}"
     else:
-        rows = sum(1 for _ in parse_rows(content, where))
+        parse = parse_object if file.numbered else parse_rows
+        rows = sum(1 for _ in parse(content, where))
         if rows == file.rows and accept is None:
             return
         expected, got = f"{file.rows:,} rows", f"{rows:,} rows, sha256 {found}"
