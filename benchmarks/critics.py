@@ -72,7 +72,12 @@ def _steps_at_once() -> Measurement:
         model = local_model(server.url)
         # The first run is not measured: it imports the client libraries.
         _, parallel, sequential = (
-            seconds(processbench(source=str(path), critic="stepwise", order=order), model)
+            seconds(
+                processbench(
+                    source=str(path), critic="stepwise", style="single_token", order=order
+                ),
+                model,
+            )
             for order in ("parallel", "parallel", "sequential")
         )
         if len(server.requests) != 3 * STEPS:

@@ -1,5 +1,11 @@
 """Adversarial NuminaMath: find a late logical error that was injected into a worked solution.
 
+Protocol: as ProcessBench, on solutions in which a model rewrote one late step and all later ones.
+Named checks decided which of them are accepted (`misstep forge build`).
+
+Metric: first-error accuracy, the share of solutions with an error for which the critic names
+exactly the first wrong step. A reply without a verdict counts as wrong.
+
 misstep forge build --source numinamath --num-examples 1000 --model openai/gpt-4o -o built
 inspect eval evals/adversarial_numinamath.py -T source=built/adversarial.jsonl --model openai/gpt-4o
 inspect eval misstep/adversarial_numinamath.sample --model openai/gpt-4o-mini
@@ -26,7 +32,7 @@ def adversarial_numinamath(
     votes: int = 1,
     adaptive: bool = False,
     weighted: bool = False,
-    style: str = "single_token",
+    style: str = "plain",
     order: Order = "sequential",
     tag: Tag | None = None,
 ) -> Task:
@@ -41,7 +47,7 @@ def adversarial_numinamath(
         votes: The number of votes that decide a critique.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
-        style: The prompts of stepwise: single_token, written or plain.
+        style: The prompts of stepwise: plain, written, single_token or rlhflow.
         order: The order of stepwise: sequential or parallel.
         tag: The word for a step in the prompt: paragraph, step or proof_step.
     """

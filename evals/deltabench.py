@@ -1,5 +1,11 @@
 """DeltaBench: the first wrong section of a long chain of thought (He et al., arXiv 2502.19361).
 
+Protocol: as ProcessBench with the generic prompt, a section as a step, and the plurality of eight
+votes at temperature 0.7. The rows are the published ones; the question is misstep's.
+
+Metric: F1, the harmonic mean of the accuracy on rows with an error (exactly the first erroneous
+section) and on rows without one (-1). A reply without a verdict counts as wrong.
+
 inspect eval evals/deltabench.py --model openai/gpt-4o-mini
 inspect eval evals/deltabench.py -T subset=code -T votes=1 --model openai/gpt-4o-mini
 inspect eval evals/deltabench.py -T context=32768 --model vllm/Qwen/Qwen2.5-7B-Instruct
@@ -26,7 +32,7 @@ def deltabench(
     votes: int | None = None,
     adaptive: bool = False,
     weighted: bool = False,
-    style: str = "single_token",
+    style: str = "plain",
     order: Order = "sequential",
     threshold: float | None = None,
     tag: Tag | None = None,
@@ -46,7 +52,7 @@ def deltabench(
         votes: The number of votes that decide a critique. Default: 8 for critique, else 1.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
-        style: The prompts of stepwise and reward: single_token, written or plain.
+        style: The prompts of stepwise and reward: plain, written, single_token or rlhflow.
         order: The order of stepwise: sequential or parallel.
         threshold: Steps with a smaller reward are wrong. Default: the reward model's own value.
         tag: The word for a section in the prompt: paragraph, step or proof_step.

@@ -1,5 +1,11 @@
 """DeltaBench: every erroneous section of a long chain of thought (He et al., arXiv 2502.19361).
 
+Protocol: one critique at temperature 1 and top_p 0.8, as published, which names every erroneous
+section. The rows are the published ones; the prompt is misstep's.
+
+Metric: macro F1 of the named sections, the mean over solutions. `error_sections_published` follows
+the published script, `error_sections` corrects its mistakes.
+
 inspect eval evals/deltabench_sections.py --model openai/gpt-4o-mini
 inspect eval evals/deltabench_sections.py -T structured=true --model openai/gpt-4o-mini
 inspect eval evals/deltabench_sections.py -T critic=section_range --model mockllm/model

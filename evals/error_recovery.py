@@ -1,5 +1,12 @@
 """Error recovery: can a model recover from a mistake in reasoning that is given as its own?
 
+Protocol: OpenAI's Error Recovery on 1,436 problems of BIG-Bench Mistake (Tyen et al., arXiv
+2311.08516). Each problem is solved from the question alone (NR), after correct steps (CR) and after
+the same steps with a wrong one (IR), which are given as the model's own reasoning.
+
+Metric: the share of right answers in IR, beside NR and CR on the same problems. The strict scorer
+compares character by character, as published.
+
 inspect eval evals/error_recovery.py --model openai/gpt-4o-mini
 inspect eval evals/error_recovery.py@error-recovery.small --model openai/gpt-4o-mini
 inspect eval evals/error_recovery.py -T notice=end -T notice_for=IR --model openai/gpt-4o-mini

@@ -1,5 +1,11 @@
 """Guided search: rewards choose the steps of a solution (after GroundedPRM, arXiv 2510.14942).
 
+Protocol: the policy proposes n candidates for each step, a reward model scores them, and the best
+one continues the solution. Baselines: beam search, best-of-n, majority voting, plain decoding.
+
+Metric: the accuracy of final answers, which are compared mathematically, beside tokens and calls. A
+solution without an answer counts as wrong.
+
 inspect eval evals/guided_search.py --model vllm/policy --model-role reward=vllm/judge
 inspect eval evals/guided_search.py -T source=amc23,aime24 --model vllm/policy
     --model-role 'reward={model: prm/qwen2.5-math-prm-7b, model_args: {base_url: "http://x:8001"}}'

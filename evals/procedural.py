@@ -1,5 +1,11 @@
 """Procedural: find the earliest wrong step in solutions that are generated for each run.
 
+Protocol: as ProcessBench with the generic prompt, on solutions whose labels are right by
+construction. Another seed gives other rows, so no model has seen them in training.
+
+Metric: F1, the harmonic mean of the accuracy on rows with an error (exactly the first wrong step)
+and on rows without one (-1). A reply without a verdict counts as wrong.
+
 inspect eval evals/procedural.py --model openai/gpt-4o-mini
 inspect eval evals/procedural.py -T seed=7 -T steps=12 -T position=late --model openai/gpt-4o-mini
 inspect eval evals/procedural.py -T families=sorting,brackets --model openai/gpt-4o-mini
@@ -32,7 +38,7 @@ def procedural(
     votes: int = 1,
     adaptive: bool = False,
     weighted: bool = False,
-    style: str = "single_token",
+    style: str = "plain",
     order: Order = "sequential",
     threshold: float | None = None,
     tag: Tag | None = None,
@@ -55,7 +61,7 @@ def procedural(
         votes: The number of votes that decide a critique.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
-        style: The prompts of stepwise and reward: single_token, written or plain.
+        style: The prompts of stepwise and reward: plain, written, single_token or rlhflow.
         order: The order of stepwise: sequential or parallel.
         threshold: Steps with a smaller reward are wrong. Default: the reward model's own value.
         tag: The word for a step in the prompt: paragraph, step or proof_step.

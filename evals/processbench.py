@@ -1,5 +1,12 @@
 """ProcessBench: find the earliest wrong step in a worked solution (Zheng et al., arXiv 2412.06559).
 
+Protocol: one prompt has the problem and the whole solution, each step in a numbered tag; the critic
+ends with the index of the first wrong step, or -1, in a box. Rows, prompt and scoring rule are the
+published ones. The default is one reply at temperature 0; `votes=8` is the paper's maj@8.
+
+Metric: F1, the harmonic mean of the accuracy on rows with an error (exactly the first wrong step)
+and on rows without one (-1). A reply without a verdict counts as wrong.
+
 inspect eval evals/processbench.py --model openai/gpt-4o-mini
 inspect eval evals/processbench.py -T subset=math -T votes=8 --model openai/gpt-4o-mini
 inspect eval evals/processbench.py -T source=my.jsonl -T domain=science --model openai/gpt-4o-mini
@@ -27,7 +34,7 @@ def processbench(
     votes: int = 1,
     adaptive: bool = False,
     weighted: bool = False,
-    style: str = "single_token",
+    style: str = "plain",
     order: Order = "sequential",
     threshold: float | None = None,
     tag: Tag | None = None,
@@ -46,7 +53,7 @@ def processbench(
         votes: The number of votes that decide a critique.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
-        style: The prompts of stepwise and reward: single_token, written or plain.
+        style: The prompts of stepwise and reward: plain, written, single_token or rlhflow.
         order: The order of stepwise: sequential or parallel.
         threshold: Steps with a smaller reward are wrong. Default: the reward model's own value.
         tag: The word for a step in the prompt: paragraph, step or proof_step.

@@ -22,7 +22,7 @@ from misstep.loaders._rows import (
 )
 from misstep.loaders._sources import source_files
 from misstep.registry import DataError, RowKind, find_continuation
-from misstep.samples import GroupMetadata, MistakeMetadata, RecoveryMetadata, problem_cluster
+from misstep.samples import MistakeMetadata, RecoveryMetadata, problem_cluster
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ def _sample(row: MistakeRow) -> Sample:
     )
 
 
-class MistakeSampleMetadata(RecoveryMetadata, MistakeMetadata, GroupMetadata):
+class MistakeSampleMetadata(RecoveryMetadata, MistakeMetadata):
     """Metadata of a sample with a mistake to recover from."""
 
 

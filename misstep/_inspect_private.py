@@ -14,7 +14,6 @@ from inspect_ai.model import GenerateConfig
 if TYPE_CHECKING:
     from inspect_ai import Task
     from inspect_ai._util.error import PrerequisiteError
-    from inspect_ai._util.exception import TerminateSampleError
     from inspect_ai.log._samples import sample_active
     from inspect_ai.model import Model
     from inspect_ai.model._generate_config import active_generate_config
@@ -49,12 +48,6 @@ if not TYPE_CHECKING:
     # The errors that Inspect prints as one message, without a traceback.
     # Without it: MisstepError is an ordinary exception, and Inspect prints a traceback.
     PrerequisiteError = _private("inspect_ai._util.error", "PrerequisiteError", _PlainError)
-
-    # The error that ends a sample on purpose. Code that catches failed calls lets it pass.
-    # Without it: Inspect has no such error, and there is nothing to let pass.
-    TerminateSampleError = _private(
-        "inspect_ai._util.exception", "TerminateSampleError", type("_Never", (Exception,), {})
-    )
 
     # The sample that is running. `replay/…` and `offline/…` find their answer by its id.
     # Without it: no sample is found, and `replay/…` says so.

@@ -97,7 +97,7 @@ class RecoveryMetadata(_Metadata):
     incorrect_step: str
 
 
-class MistakeMetadata(_Metadata):
+class MistakeMetadata(GroupMetadata):
     """Metadata that metrics of error recovery group samples by."""
 
     task: str

@@ -20,6 +20,7 @@ class Unread(StrEnum):
 
     NO_BOX = "no_box"
     NOT_AN_INDEX = "not_an_index"
+    NO_SIGN = "no_sign"
     NO_CONCLUSION = "no_conclusion"
     NO_SECTION = "no_section"
     NOT_STRUCTURED = "not_structured"

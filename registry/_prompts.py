@@ -113,6 +113,8 @@ class Judge(Fact):
     """How a reply is read: by its first characters, or by its last box."""
     right: list[str] = Field(min_length=1)
     wrong: list[str] = Field(min_length=1)
+    other_replies: Literal["unread", "wrong"] = "unread"
+    """What a reply without a verdict is: `unread`, or `wrong` as in RLHFlow's published script."""
     temperature: float = Field(ge=0)
     max_tokens: int = Field(gt=0)
 

@@ -34,7 +34,7 @@ TASK = "misstep/procedural"
 BASELINES = ("no_error", "last_step", "uniform", "label_distribution")
 EMBEDDED = "embedded/smollm2"
 EMBEDDED_CRITIC = "stepwise"
-"""The embedded model cannot write a critique; asked step by step, it answers with one word."""
+"""The embedded model cannot write a critique; asked step by step, it sometimes gives a verdict."""
 STUDY_FOLDER = "study"
 """The folder of the charts and the data, next to the page."""
 

@@ -26,9 +26,10 @@ from misstep.scorers._intervals import (
     LEVEL as LEVEL,
     SEED as SEED,
     Estimate as Estimate,
-    f1_draws as f1_draws,
+    f1_estimate as f1_estimate,
     from_draws as from_draws,
     harmonic_mean as harmonic_mean,
+    mean_estimate as mean_estimate,
     share as share,
 )
 from misstep.scorers._recovery import recovery as recovery, recovery_lenient as recovery_lenient

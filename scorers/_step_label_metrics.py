@@ -13,7 +13,8 @@ from typing import Any
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
-from misstep.samples import StepLabelsMetadata
+from misstep.samples import GroupMetadata, StepLabelsMetadata
+from misstep.scorers._intervals import Estimate, share
 
 LABELS = (-1, 0, 1)
 
@@ -105,7 +106,8 @@ def step_label_metrics() -> Metric:
 
     def compute(scores: list[SampleScore]) -> Value:
         counts = step_counts(map(_sample, scores))
-        found = dict(_metrics(counts))
+        hits = [float((one.score.metadata or {})["first_error_right"]) for one in scores]
+        found = dict(_metrics(counts, share(hits, [_cluster(one) for one in scores])))
         if counts.rewards:
             found["step_auroc"] = counts.step_auroc
         return dict(found)
@@ -133,8 +135,16 @@ def _sample(scored: SampleScore) -> tuple[dict[str, Any], list[int]]:
     return scored.score.metadata or {}, about.step_labels
 
 
-def _metrics(counts: StepCounts) -> Iterator[tuple[str, float]]:
+def _cluster(scored: SampleScore) -> str:
+    """Return the query that a sample belongs to. Trajectories of one query are not independent."""
+    return GroupMetadata.model_validate(scored.sample_metadata or {}).cluster or str(
+        scored.sample_id
+    )
+
+
+def _metrics(counts: StepCounts, first_errors: Estimate) -> Iterator[tuple[str, float]]:
     yield "step_accuracy", counts.step_accuracy
     yield "first_error_accuracy", counts.first_error_accuracy
+    yield from first_errors.interval("first_error_accuracy")
     yield "step_macro_f1", counts.step_macro_f1
     yield "unread_steps", counts.unread_steps

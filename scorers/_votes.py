@@ -49,7 +49,9 @@ class Tally:
 def read_vote(choice: ChatCompletionChoice, reading: Reading, weighted: bool = False) -> Vote:
     """Read one choice: its answer first, then its reasoning if the answer has no box."""
     vote = _read_choice(choice, reading)
-    return replace(vote, weight=_confidence(choice)) if weighted else vote
+    if not weighted or vote.ballot is None:  # a vote that is not counted needs no weight
+        return vote
+    return replace(vote, weight=_confidence(choice))
 
 
 def _confidence(choice: ChatCompletionChoice) -> float:

@@ -4,20 +4,23 @@ from copy import copy
 from functools import reduce
 from operator import add
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from inspect_ai.log import transcript
 from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessage,
     GenerateConfigArgs,
+    ModelAPI,
     ModelOutput,
     ModelUsage,
+    get_model,
 )
 from inspect_ai.solver import Generate, TaskState
 from inspect_ai.util import collect
 
 from misstep._inspect_private import active_generate_config
-from misstep.providers import set_call_purpose
+from misstep.providers import Refusal, output_or_too_long, refusal_of, set_call_purpose
 from misstep.scorers import read_vote, votes_needed
 from misstep.verdicts import READINGS
 
@@ -60,8 +63,11 @@ async def reply_to(
     """Return the reply to messages, with the options of the run and those given."""
     own = copy(state)
     own.messages = list(messages)
-    answered = await generate(own, tool_calls="none", **(config or {}))
-    return answered.output
+
+    async def call() -> ModelOutput:
+        return (await generate(own, tool_calls="none", **(config or {}))).output
+
+    return await output_or_too_long(str(state.model), call())
 
 
 async def draw_votes(
@@ -116,23 +122,58 @@ async def _round(
 ) -> list[ModelOutput]:
     """Draw votes by one request, if the provider supports several choices.
 
-    Some providers ignore the number of choices. Then the other votes are drawn by parallel calls,
-    each with its own seed: with one fixed seed they would all be the same vote.
+    Some providers ignore the number of choices, and some refuse it. Then the other votes are drawn
+    by parallel calls, each with its own seed: with one fixed seed they would all be the same vote.
     """
-    several = None if count == 1 else count
-    output = await ask(state, generate, messages, first, num_choices=several, extra_body=extra_body)
-    output.choices = output.choices[:count]
-    received = len(output.choices)
-    outputs = [output]
-    if received < count and not _is_too_long(output):
-        transcript().info(f"{received} of {count} choices came back. The others are drawn singly.")
-        rest = [
+    outputs: list[ModelOutput] = []
+    refused = _refused.setdefault(get_model().api, set())
+    request = (count, active_generate_config().temperature)
+    if count > 1 and request not in refused:
+        outputs = await _several(state, generate, messages, first, count, extra_body)
+        if not outputs:
+            refused.add(request)
+        elif _is_too_long(outputs[0]):
+            return outputs
+    received = sum(len(output.choices) for output in outputs)
+    singly = await collect(
+        *(
             ask(state, generate, messages, first + i, extra_body=extra_body)
             for i in range(received, count)
-        ]
-        outputs += await collect(*rest)
-    if any(not output.choices for output in outputs[1:]):
+        )
+    )
+    if any(not output.choices for output in singly):
         raise ValueError("the model answered without any choice")
-    for output in outputs[1:]:
+    for output in singly:
         output.choices = output.choices[:1]
-    return outputs
+    return [*outputs, *singly]
+
+
+_refused: WeakKeyDictionary[ModelAPI, set[tuple[int, float | None]]] = WeakKeyDictionary()
+"""The numbers of choices that a model refused, each with the temperature. They are not tried again:
+vLLM, for example, refuses several choices at temperature 0 only."""
+
+
+async def _several(
+    state: TaskState,
+    generate: Generate,
+    messages: list[ChatMessage],
+    first: int,
+    count: int,
+    extra_body: dict[str, Any] | None,
+) -> list[ModelOutput]:
+    """Ask for several choices by one request: return its output, or nothing if it is refused."""
+    try:
+        output = await ask(
+            state, generate, messages, first, num_choices=count, extra_body=extra_body
+        )
+    except Exception as error:
+        if refusal_of(error) is not Refusal.SEVERAL_CHOICES:
+            raise
+        transcript().info(f"The provider refused a request for {count} choices: drawn singly.")
+        return []
+    output.choices = output.choices[:count]
+    if len(output.choices) < count and not _is_too_long(output):
+        transcript().info(
+            f"{len(output.choices)} of {count} choices came back. The others are drawn singly."
+        )
+    return [output]

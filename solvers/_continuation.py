@@ -8,6 +8,7 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect, span
 
+from misstep.providers import Refusal, refusal_of
 from misstep.registry import CHARACTERS_PER_TOKEN, find_continuation
 from misstep.samples import VARIATIONS, RecoveryMetadata, RecoveryRecord, Variation
 from misstep.solvers._calls import reply_to
@@ -21,7 +22,6 @@ from misstep.solvers._conversations import (
     TrailingMessageRefusedError,
     TurnChoice,
     TurnPlan,
-    is_refusal,
     plan_turn,
     variation_calls,
 )
@@ -115,7 +115,7 @@ async def _reply(state: TaskState, generate: Generate, call: Call) -> ModelOutpu
             {"extra_body": call.extra_body} if call.extra_body else {},
         )
     except Exception as error:
-        if call.fallback and is_refusal(error):
+        if call.fallback and refusal_of(error) is Refusal.TRAILING_MESSAGE:
             transcript().info(f"The provider refused a trailing assistant message: {error}")
             raise TrailingMessageRefusedError from error
         raise

@@ -1,6 +1,5 @@
 """The conversations of error recovery: which messages each variation sends, in which order."""
 
-import re
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
@@ -20,12 +19,6 @@ Notice: TypeAlias = Literal["immediate", "end"]
 NoticeFor: TypeAlias = Literal["all", "IR"]
 AnswerRole: TypeAlias = Literal["system", "user"]
 TurnChoice: TypeAlias = Literal["auto", "continued", "new_turn", "asked"]
-
-_REFUSAL = re.compile(
-    r"prefill|(?:end|finish) with an? (?:user|human) message"
-    r"|(?:last|final) (?:message|role|turn)[^.]{0,40}\b(?:user|tool)\b|expected last role",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -69,11 +62,6 @@ class Call:
 
 class TrailingMessageRefusedError(Exception):
     """The provider refuses a conversation that ends with an assistant message."""
-
-
-def is_refusal(error: Exception) -> bool:
-    """Return whether a call failed because its messages end with an assistant message."""
-    return _REFUSAL.search(str(error)) is not None
 
 
 @dataclass(frozen=True)

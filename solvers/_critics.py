@@ -1,6 +1,7 @@
 """Find a critic by its name, with the generate options that it needs."""
 
 import importlib.util
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from typing import get_args
 from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig, ResponseSchema
 from inspect_ai.solver import Solver
-from inspect_ai.util import json_schema, registry_create
+from inspect_ai.util import json_schema, registry_create, registry_info
 
 from misstep.registry import (
     MisstepError,
@@ -58,7 +59,7 @@ def find_critic(
     votes: int = 1,
     adaptive: bool = False,
     weighted: bool = False,
-    style: str = "single_token",
+    style: str = "plain",
     order: Order = "sequential",
     threshold: float | None = None,
     context: int | None = None,
@@ -186,19 +187,38 @@ def _find_solver(
         return critic
     if critic in known:
         return known[critic]()
-    file, _, solver = critic.rpartition("@")
+    file, _, name = critic.rpartition("@")
     if file:
-        _import_file(file)
+        solvers = _solvers_in(file)
+        if name not in solvers:
+            raise UnknownNameError(f"solver in {file}", name, solvers)
+        return solvers[name]()
     try:
-        return registry_create("solver", solver)
+        return registry_create("solver", critic)
     except (LookupError, ValueError):
         raise UnknownNameError("critic", critic, names) from None
 
 
-def _import_file(file: str) -> None:
-    """Import a file of the user, so that its solvers are registered."""
-    path = user_path(file)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+def _solvers_in(file: str) -> dict[str, Callable[[], Solver]]:
+    """Run a Python file of the user and return the solvers that it defines, by name."""
+    path = user_path(file).resolve()
+    spec = importlib.util.spec_from_file_location(path.as_posix(), path)
     if spec is None or spec.loader is None or not path.is_file():
         raise MisstepError(f"critic={file}: there is no Python file at {path}.")
-    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses and pydantic look up the module of a class by its name.
+    sys.modules[spec.name] = module
+    sys.path.append(str(path.parent))  # so that it can import its neighbours
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    own = {k: v for k, v in vars(module).items() if getattr(v, "__module__", "") == spec.name}
+    return {name: value for name, value in own.items() if _is_solver(value)}
+
+
+def _is_solver(value: object) -> bool:
+    try:
+        return registry_info(value).type == "solver"
+    except ValueError:
+        return False

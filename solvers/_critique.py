@@ -22,7 +22,7 @@ from misstep.registry import (
 )
 from misstep.samples import SolutionMetadata
 from misstep.scorers import read_vote, tally
-from misstep.solvers._calls import draw_votes
+from misstep.solvers._calls import draw_votes, reply_to
 from misstep.solvers._verdicts import leave_verdict
 from misstep.solvers._windows import tagged, windows
 from misstep.verdicts import NO_ERROR, Unread
@@ -73,10 +73,10 @@ def critique(
             text = fill(prompt.template, {PROBLEM: state.input_text, SOLUTION: part.text})
             state.messages = [ChatMessageUser(content=text)]
             if votes == 1:
-                state = await generate(state, tool_calls="none")
+                state.output = await reply_to(state, generate, state.messages)
             else:
                 state.output = await draw_votes(state, generate, state.messages, votes, adaptive)
-                state.messages.append(state.output.message)
+            state.messages.append(state.output.message)
             read = [read_vote(choice, "lenient") for choice in state.output.choices]
             if len(parts) > 1 and tally(read).verdict != NO_ERROR:
                 break
@@ -108,7 +108,9 @@ def sections_critique(structured: bool = False) -> Solver:
         sections = state.metadata_as(SolutionMetadata).steps
         text = sections_prompt(state.input_text, sections, structured)
         state.messages = [ChatMessageUser(content=text)]
-        return await generate(state, tool_calls="none")
+        state.output = await reply_to(state, generate, state.messages)
+        state.messages.append(state.output.message)
+        return state
 
     return solve
 

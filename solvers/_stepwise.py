@@ -17,7 +17,7 @@ ORDERS: tuple[Order, ...] = ("sequential", "parallel")
 
 
 @solver
-def stepwise(style: str = "single_token", order: Order = "sequential") -> Solver:
+def stepwise(style: str = "plain", order: Order = "sequential") -> Solver:
     r"""Judge each step by itself. The verdict is the first step that is judged wrong.
 
     The conversation shows the judge's earlier verdicts as if all of them were the same. So both
@@ -75,7 +75,7 @@ def _first_wrong(verdicts: list[StepVerdict]) -> tuple[Verdict | Unread, str]:
 
 
 @solver
-def reward(style: str = "single_token", threshold: float | None = None) -> Solver:
+def reward(style: str = "plain", threshold: float | None = None) -> Solver:
     r"""Score each step with a reward model. The verdict is the first step under the threshold.
 
     All steps are scored, also those after the first wrong one. So the log holds every reward, and

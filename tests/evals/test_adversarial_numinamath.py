@@ -55,7 +55,7 @@ def test_votes_and_steps_judge_too(serve):
     log, _ = serve(adversarial_numinamath(votes=3), half_right, limit=6)
     assert metrics_of(log, "detections")["total"] == 6
     assert len(log.samples[0].scores["first_error"].metadata["voting"]["votes"]) == 3
-    log, _ = serve(adversarial_numinamath(critic="stepwise"), lambda *_: "+", limit=6)
+    log, _ = serve(adversarial_numinamath(critic="stepwise"), lambda *_: r"\boxed{right}", limit=6)
     assert metrics_of(log, "detections")["missed_errors"] == 6
 
 

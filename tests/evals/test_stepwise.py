@@ -1,4 +1,5 @@
 from collections import Counter
+from random import Random
 from zlib import crc32
 
 import pytest
@@ -6,6 +7,7 @@ from inspect_ai.model import ModelName, ModelOutput
 from inspect_ai.solver import TaskState
 
 from misstep.evals.processbench import processbench
+from misstep.samples import CriticVerdict
 from misstep.solvers import stepwise
 from tests.support.openai_server import Reply
 from tests.support.runs import metrics_of
@@ -38,7 +40,7 @@ async def judged(row, order):
     state = TaskState(
         ModelName("judge/judge"), row.id, 1, row.problem, [], metadata={"steps": row.steps}
     )
-    solved = await stepwise(order=order)(state, generate)
+    solved = await stepwise("single_token", order)(state, generate)
     return solved.output.completion, calls
 
 
@@ -62,7 +64,7 @@ def anyio_backend():
 def test_sequential_and_parallel_agree_over_http(serve):
     logs, calls = {}, {}
     for order in ("sequential", "parallel"):
-        task = processbench(source="sample", critic="stepwise", order=order)
+        task = processbench(source="sample", critic="stepwise", style="single_token", order=order)
         logs[order], server = serve(task, plus_or_minus, limit=16)
         calls[order] = len(server.requests)
     assert answers(logs["sequential"]) == answers(logs["parallel"])
@@ -73,7 +75,7 @@ def test_sequential_and_parallel_agree_over_http(serve):
 
 def test_each_step_is_judged_as_its_own_rule_says(serve):
     log, server = serve(
-        processbench(source="sample", critic="stepwise"),
+        processbench(source="sample", critic="stepwise", style="single_token"),
         plus_or_minus,
         limit=10,
         logprobs=True,
@@ -95,7 +97,7 @@ def test_each_step_is_judged_as_its_own_rule_says(serve):
         expected = [8 / 9 if step["verdict"] == "right" else 1 / 9 for step in judged]
         assert [step["probability"] for step in judged] == pytest.approx(expected)
     body = server.requests[0].body
-    assert (body["temperature"], body["max_tokens"]) == (0.0, 1)
+    assert (body["temperature"], body["max_tokens"]) == (0.0, 16)
 
 
 @pytest.mark.parametrize("style", ["written", "plain"])
@@ -124,3 +126,51 @@ def test_a_judgement_cut_for_its_length_counts_as_truncated(serve):
     )
     assert metrics_of(log)["truncated"] == 1.0
     assert metrics_of(log)["unparsed"] == 0.0
+
+
+def test_a_chat_model_is_asked_in_words_unless_a_style_is_given(serve):
+    log, server = serve(
+        processbench(source="sample", critic="stepwise"), lambda *_: r"\boxed{right}", limit=2
+    )
+    assert "Is the next step right?" in server.requests[0].text
+    assert metrics_of(log)["unparsed"] == 0.0
+
+
+@pytest.mark.parametrize(("text", "unparsed"), [("The step is right.", 1.0), ("", 1.0), ("-", 0.0)])
+def test_only_a_sign_is_a_verdict_of_one_token(serve, text, unparsed):
+    task = processbench(source="sample", critic="stepwise", style="single_token")
+    log, _ = serve(task, lambda *_: Reply(text, "length"), limit=2)
+    assert metrics_of(log)["unparsed"] == unparsed
+    assert set(answers(log).values()) == {None if unparsed else "0"}
+
+
+def published_rlhflow_prediction(replies):
+    """The rule of ProcessBench's script for RLHFlow's models, written anew."""
+    for step, text in enumerate(replies):
+        if not text.strip().lower().startswith("+"):
+            return step
+    return -1
+
+
+REPLIES = ["+", "-", "", " ", "\n", "+1", " +", "\n+", "The", "Plus", "−", "-+", "+-", "＋", "++"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("stop_reason", ["max_tokens", "stop", "content_filter", "model_length"])
+async def test_the_style_rlhflow_is_the_published_script_on_every_reply(stop_reason):
+    for seed in range(500):
+        random = Random(seed)
+        # Mostly right, so that predictions are spread over the steps.
+        replies = ["+" if random.random() < 0.6 else random.choice(REPLIES) for _ in range(8)]
+
+        async def generate(state, replies=replies, **options):
+            step = sum(message.role == "user" for message in state.messages) - 1
+            text = replies[step]
+            state.output = ModelOutput.from_content("judge", text, stop_reason=stop_reason)
+            return state
+
+        steps = {"steps": [f"Step {i}." for i in range(8)]}
+        state = TaskState(ModelName("judge/judge"), "1", 1, "How much?", [], metadata=steps)
+        solved = await stepwise("rlhflow")(state, generate)
+        left = solved.store_as(CriticVerdict)
+        assert (left.verdict, left.unread) == (published_rlhflow_prediction(replies), None)

@@ -12,7 +12,6 @@ NAMES = [
     "OpenAIResponseError",
     "PrerequisiteError",
     "RetryDecision",
-    "TerminateSampleError",
     "active_generate_config",
     "classify_http_retry",
     "load_tasks",
@@ -37,7 +36,6 @@ def test_a_missing_name_gives_its_fallback():
 def test_a_release_without_private_modules_still_imports(monkeypatch):
     missing = [
         "inspect_ai._util.error",
-        "inspect_ai._util.exception",
         "inspect_ai.log._samples",
         "inspect_ai.model._generate_config",
     ]

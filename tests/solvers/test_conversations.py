@@ -6,7 +6,6 @@ from misstep.solvers._conversations import (
     TrailingMessageRefusedError,
     TurnPlan,
     continue_reasoning,
-    is_refusal,
     plan_turn,
 )
 
@@ -38,22 +37,6 @@ def test_the_turn_is_what_the_provider_can_do_or_what_is_wanted(wanted, provider
 def test_a_turn_that_a_provider_cannot_do_is_refused_with_the_cure():
     with pytest.raises(MisstepError, match="-T turn=asked"):
         plan_turn("new_turn", "embedded")
-
-
-@pytest.mark.parametrize(
-    ("text", "refusal"),
-    [
-        ("This model does not support assistant message prefill.", True),
-        ("The conversation must end with a user message.", True),
-        ("Expected last role User or Tool (or Assistant with prefix True)", True),
-        ("Last message must have role `user`", True),
-        ("Rate limit reached for requests", False),
-        ("maximum context length is 8192 tokens", False),
-        ("The user was not found", False),
-    ],
-)
-def test_only_the_refusal_of_a_trailing_message_is_taken_for_one(text, refusal):
-    assert is_refusal(ValueError(text)) is refusal
 
 
 def test_a_refused_message_stays_and_the_user_asks_to_go_on():
