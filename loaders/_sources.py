@@ -85,11 +85,11 @@ def source_files(
                 parse = parse_object if file.numbered else parse_rows
                 yield RowFile(str(path), parse(content, str(path)), file)
     elif "*" in source and file_format(source) == ".json":
-        found = sorted(glob(str(user_path(source))))
-        if not found:
+        addresses = sorted(glob(str(user_path(source))))
+        if not addresses:
             raise DataError(f"{source}: no file has such a name.")
-        for path in found:
-            yield RowFile(path, parse_object(Path(path).read_bytes(), path))
+        for address in addresses:
+            yield RowFile(address, parse_object(Path(address).read_bytes(), address))
     elif file_format(source):
         yield RowFile(source, read_rows(source))
     else:

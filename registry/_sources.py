@@ -182,8 +182,8 @@ class WordingFile(Fact):
 
     @property
     def name(self) -> str:
-        """The file's name in the offline mirror; with its folder if each row has its own file."""
-        return "/".join(self.path.split("/")[-2 if self.numbered else -1 :])
+        """The file's name in the offline mirror."""
+        return self.path.rpartition("/")[2]
 
 
 class WordingSource(Fact):
