@@ -74,11 +74,11 @@ def _steps_at_once() -> Measurement:
         _, parallel, sequential = (
             seconds(
                 processbench(
-                    source=str(path), critic="stepwise", style="single_token", order=order
+                    source=str(path), critic="stepwise", style="single_token", calls=calls
                 ),
                 model,
             )
-            for order in ("parallel", "parallel", "sequential")
+            for calls in ("parallel", "parallel", "sequential")
         )
         if len(server.requests) != 3 * STEPS:
             raise RuntimeError(f"{len(server.requests)} calls instead of {3 * STEPS}")

@@ -1,6 +1,7 @@
 """The command `misstep` and its subcommands."""
 
 import sys
+from errno import EDQUOT, ENOSPC
 from importlib import import_module
 from importlib.metadata import version
 
@@ -79,6 +80,9 @@ def _message(problem: Exception) -> str | None:
         return str(problem)
     if isinstance(problem, PrerequisiteError):
         return Text.from_markup(str(problem.message)).plain
+    if isinstance(problem, OSError) and problem.errno in (ENOSPC, EDQUOT):
+        where = f"{problem.filename}: " if problem.filename else ""
+        return f"{where}{problem.strerror}. Free some space, then rerun the same command."
     if isinstance(problem, OSError) and problem.filename:
         return f"{problem.filename}: {problem.strerror}."
     return None

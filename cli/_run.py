@@ -54,21 +54,22 @@ def run_eval(
     """
     if (resume is None) == (eval_name is None):
         raise click.UsageError("Name an eval, or a folder to --resume.")
-    collect_rarely()
-    # First of all, so that Inspect is loaded there while it is loaded here.
-    start_fork_server()
-    from misstep.runs import EvalCommand, SplitRun
-
-    if resume is not None:
-        run = SplitRun.open(resume)
-        if max_connections is not None:
-            changed = {"max_connections": max_connections}
-            run.replace_command(run.command.model_copy(update=changed))
-    else:
-        command = EvalCommand.parse(str(eval_name), task_args, limit, options, max_connections)
-        run = SplitRun.create(command, shards or processes, log_dir)
-    resuming = f"Resume: misstep run --resume {run.folder}"
+    resuming = "No sample was run: rerun the same command."
     try:
+        collect_rarely()
+        # First of all, so that Inspect is loaded there while it is loaded here.
+        start_fork_server()
+        from misstep.runs import EvalCommand, SplitRun
+
+        if resume is not None:
+            run = SplitRun.open(resume)
+            if max_connections is not None:
+                changed = {"max_connections": max_connections}
+                run.replace_command(run.command.model_copy(update=changed))
+        else:
+            command = EvalCommand.parse(str(eval_name), task_args, limit, options, max_connections)
+            run = SplitRun.create(command, shards or processes, log_dir)
+        resuming = f"Resume: misstep run --resume {run.folder}"
         _run(run, processes, resuming, as_json)
     except KeyboardInterrupt:
         click.echo(f"Interrupted. {resuming}", err=True)

@@ -19,8 +19,8 @@ from inspect_ai.log import HeadlineMetric
 from inspect_ai.model import GenerateConfig
 
 from misstep.evals._views import RECOVERY_VIEW
-from misstep.loaders import recovery_dataset
-from misstep.registry import evals, register_variants
+from misstep.loaders import RowOrder, recovery_dataset
+from misstep.registry import check_arguments, evals, register_variants
 from misstep.scorers import recovery, recovery_lenient, subset_column
 from misstep.solvers import AnswerRole, Notice, NoticeFor, TurnChoice, continuation
 
@@ -28,6 +28,7 @@ NAME = "error-recovery"
 
 
 @task(name="error-recovery")
+@check_arguments
 def error_recovery(
     per_task: int | None = None,
     source: str = "big_bench_mistake",
@@ -39,6 +40,7 @@ def error_recovery(
     seed: int = 0,
     max_tokens: int | None = None,
     accept: str | None = None,
+    order: RowOrder = "interleaved",
 ) -> Task:
     """Solve problems without given steps (NR), after correct ones (CR), and after a wrong one (IR).
 
@@ -53,9 +55,11 @@ def error_recovery(
         seed: The seed of generated problems.
         max_tokens: The most tokens of a reply. `--max-tokens` overrides it.
         accept: The sha256 of a changed copy of a registered source that you want to use.
+        order: The order of rows: interleaved, so that the first rows have all tasks, or published:
+            as in the files.
     """
     return Task(
-        dataset=recovery_dataset(source, per_task, seed, accept),
+        dataset=recovery_dataset(source, per_task, seed, accept, order),
         solver=continuation(
             own_reasoning=own_reasoning,
             notice=notice,

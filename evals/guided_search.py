@@ -20,13 +20,14 @@ from inspect_ai.log import HeadlineMetric
 from misstep import solvers
 from misstep.evals._views import FINAL_ANSWER_VIEW
 from misstep.loaders import problems_dataset
-from misstep.registry import evals, register_variants
+from misstep.registry import check_arguments, evals, register_variants
 from misstep.rewards import Aggregation
 from misstep.scorers import final_answer, subset_column
 from misstep.solvers import Continuation, Method, search_config
 
 
 @task
+@check_arguments
 def guided_search(
     source: str | list[str] = "math500",
     method: Method = "greedy",

@@ -18,12 +18,13 @@ from inspect_ai.solver import Solver
 
 from misstep.evals._views import FIRST_ERROR_VIEW
 from misstep.loaders import procedural_dataset, streamed
-from misstep.registry import Tag, evals, register_variants
+from misstep.registry import Tag, check_arguments, evals, register_variants
 from misstep.scorers import first_error, first_error_lenient, subset_column
-from misstep.solvers import Order, find_critic
+from misstep.solvers import Calls, find_critic
 
 
 @task
+@check_arguments
 def procedural(
     seed: int = 0,
     n: int = 500,
@@ -39,7 +40,7 @@ def procedural(
     adaptive: bool = False,
     weighted: bool = False,
     style: str = "plain",
-    order: Order = "sequential",
+    calls: Calls = "sequential",
     threshold: float | None = None,
     tag: Tag | None = None,
 ) -> Task:
@@ -56,13 +57,13 @@ def procedural(
         correct_share: The share of rows without an error.
         domain: The prompt of critique: generic, mathematics, science or programming.
         critic: critique (reads the whole solution at once), stepwise, reward (the first step under
-            a threshold), a baseline (no_error, last_step, uniform, label_distribution), or your own
-            solver as `file.py@solver`.
+            a threshold), a baseline (no_error, last_step, late_window, uniform, arithmetic,
+            label_distribution), or your own solver as `file.py@solver`.
         votes: The number of votes that decide a critique.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
         style: The prompts of stepwise and reward: plain, written, single_token or rlhflow.
-        order: The order of stepwise: sequential or parallel.
+        calls: The calls of stepwise: sequential or parallel.
         threshold: Steps with a smaller reward are wrong. Default: the reward model's own value.
         tag: The word for a step in the prompt: paragraph, step or proof_step.
     """
@@ -70,7 +71,7 @@ def procedural(
         seed, n, steps, position, error_types, families, difficulty, correct_share
     )
     judged_by = find_critic(
-        critic, dataset, domain, tag, votes, adaptive, weighted, style, order, threshold
+        critic, dataset, domain, tag, votes, adaptive, weighted, style, calls, threshold
     )
     return Task(
         dataset=streamed(dataset),
@@ -81,6 +82,7 @@ def procedural(
             subset_column(),
         ],
         config=judged_by.config,
+        metadata=judged_by.metadata,
         viewer=FIRST_ERROR_VIEW,
         headline_metric=HeadlineMetric(scorer="first_error", metric="f1_score"),
         version=evals()["procedural"].version,

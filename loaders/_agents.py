@@ -4,9 +4,18 @@ import logging
 
 from inspect_ai.dataset import Dataset, MemoryDataset
 
-from misstep.loaders._first_error import dataset_name, first_error_sample, load_rows
+from misstep.loaders._first_error import (
+    FirstErrorRow,
+    RowOrder,
+    Subsets,
+    dataset_name,
+    first_error_sample,
+    load_rows,
+    ordered,
+)
+from misstep.loaders._rows import wrong_kind_message
 from misstep.loaders._trajectories import TRAJECTORY, read_messages
-from misstep.registry import DataError, MisstepError
+from misstep.registry import DataError, MisstepError, RowKind
 from misstep.trajectories import render
 
 logger = logging.getLogger(__name__)
@@ -14,11 +23,12 @@ logger = logging.getLogger(__name__)
 
 def trajectory_dataset(
     source: str,
-    subset: str | None = None,
+    subset: Subsets = None,
     accept: str | None = None,
     tool_result_chars: int | None = None,
     keep_messages: bool = False,
     labels_only: bool = False,
+    order: RowOrder = "interleaved",
 ) -> MemoryDataset:
     """Return trajectories as samples: the task is the input, the first wrong step the target.
 
@@ -29,12 +39,13 @@ def trajectory_dataset(
         tool_result_chars: Cut the middle out of longer tool results.
         keep_messages: Keep the original messages and tools in the metadata.
         labels_only: Accept rows that have labels and no messages.
+        order: The order of samples.
     """
     if tool_result_chars is not None and tool_result_chars < 1:
         raise MisstepError(f"tool_result_chars={tool_result_chars}: expected at least 1.")
     samples = []
     cut = media = 0
-    for row in load_rows(source, subset, accept, ("trajectory",)):
+    for row in ordered(_rows(source, subset, accept, "trajectory", "message_index"), order):
         sample = first_error_sample(row)
         metadata = sample.metadata or {}
         original = row.extra.get(TRAJECTORY)
@@ -68,14 +79,26 @@ def trajectory_dataset(
     return MemoryDataset(samples, name=dataset_name(source, subset))
 
 
+def _rows(
+    source: str, subset: Subsets, accept: str | None, kind: RowKind, field: str
+) -> list[FirstErrorRow]:
+    """Return the rows of a kind, which have a field that other rows lack."""
+    rows = load_rows(source, subset, accept, (kind,))
+    for row in rows:
+        if field not in row.extra:
+            where = f"{source}: the row {row.id!r}"
+            raise DataError(wrong_kind_message(where, "first_error", (kind,)))
+    return rows
+
+
 def attribution_dataset(
-    source: str, subset: str | None = None, accept: str | None = None
+    source: str, subset: Subsets = None, accept: str | None = None, order: RowOrder = "interleaved"
 ) -> MemoryDataset:
     """Return logs of failed agents as samples: the question is the input, the step the target.
 
     The arguments are those of `trajectory_dataset`.
     """
-    rows = load_rows(source, subset, accept, ("attribution",))
+    rows = ordered(_rows(source, subset, accept, "attribution", "agents"), order)
     return MemoryDataset([first_error_sample(row) for row in rows], dataset_name(source, subset))
 
 

@@ -10,7 +10,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from misstep.generator import VERSION, Solution, check_count, settings_of, solution
-from misstep.loaders._first_error import dataset_name
+from misstep.loaders._first_error import RowOrder, dataset_name, interleaved
 from misstep.loaders._rows import (
     Id,
     NonEmpty,
@@ -70,7 +70,11 @@ class MistakeRow(BaseModel):
 
 
 def recovery_dataset(
-    source: str, per_task: int | None = None, seed: int = 0, accept: str | None = None
+    source: str,
+    per_task: int | None = None,
+    seed: int = 0,
+    accept: str | None = None,
+    order: RowOrder = "interleaved",
 ) -> MemoryDataset:
     """Return rows as samples: the question is the input, the right answer the target.
 
@@ -82,7 +86,9 @@ def recovery_dataset(
     if source == GENERATED:
         samples = list(_generated(check_count("seed", seed, 0), per_task or ROWS_PER_FAMILY))
         return MemoryDataset(samples, name=f"recovery-{VERSION}-{seed}")
-    rows = _first_of_each(_recoverable_rows(source, accept), per_task)
+    rows = list(_first_of_each(_recoverable_rows(source, accept), per_task))
+    if order == "interleaved":
+        rows = interleaved(rows, lambda row: row.task)
     name = dataset_name(source, None if per_task is None else f"{per_task}-per-task")
     return MemoryDataset([_sample(row) for row in rows], name=name)
 

@@ -88,6 +88,14 @@ class TrajectoryMetadata(StepLabelsMetadata):
     trajectory: dict[str, Any]
 
 
+class WrongStepsMetadata(SolutionMetadata):
+    """Metadata of a solution whose wrong steps are all known, by their indices."""
+
+    wrong_steps: list[int]
+    wrong_steps_published: list[int] | None = None
+    """The indices as annotated, if some are outside of the solution."""
+
+
 class RecoveryMetadata(_Metadata):
     """Metadata of a problem whose solution has a mistake."""
 
@@ -111,6 +119,8 @@ class RecordedCritique(_Metadata):
     critiques: list[str] = Field(default_factory=list)
     stop_reasons: list[StopReason] = Field(default_factory=list)
     scores: list[float | None] | None = None
+    valid: list[bool] | None = None
+    """Whether each step is valid, as recorded."""
     prediction: int | None = None
     labels: list[int | None] | None = None
     """The label of each step, as the run recorded it."""
@@ -159,6 +169,8 @@ class CriticVerdict(StoreModel):
     """The index of the first wrong step, or NO_ERROR; None if `unread` has a reason."""
     unread: Unread | None = None
     rewards: list[float | None] | None = None
+    threshold: float | None = None
+    """A step with a smaller reward is wrong."""
     missing: str | None = None
     """Why rewards are missing."""
     steps: list[StepRecord] | None = None
@@ -169,6 +181,16 @@ class CriticVerdict(StoreModel):
     """The labels as the published script reads them, if they differ."""
     reason: str | None = None
     """Why the critic calls the step wrong, in its own words."""
+
+
+class StepValidity(StoreModel):
+    """What a critic says of every step: whether it is valid, and whether it is redundant."""
+
+    valid: list[bool] | None = None
+    """One label for each step that the critic labelled; None if `unread` has a reason."""
+    redundant: list[bool] | None = None
+    """None if the critic does not judge this."""
+    unread: Unread | None = None
 
 
 def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> CriticVerdict | None:

@@ -24,6 +24,7 @@ class Unread(StrEnum):
     NO_CONCLUSION = "no_conclusion"
     NO_SECTION = "no_section"
     NOT_STRUCTURED = "not_structured"
+    WRONG_LENGTH = "wrong_length"
     TRUNCATED = "truncated"
     REFUSED = "refused"
     EMPTY = "empty"

@@ -227,7 +227,9 @@ class PublishedResult(Fact):
 
     protocol: str
     """How the model was asked: a key of the table's `protocols`."""
-    subsets: dict[str, PublishedAccuracies]
+    subsets: dict[str, PublishedAccuracies] = Field(default_factory=dict)
+    metrics: dict[str, Percent] = Field(default_factory=dict)
+    """Other results on the whole benchmark, by the name of the metric."""
     mean_f1: Percent | None = None
     """The mean over the subsets, if it is printed."""
     overall: PublishedSections | None = None
@@ -238,7 +240,12 @@ class PublishedTable(Fact):
     """A published table."""
 
     eval: str
+    data: str | None = None
+    """The registered source of its rows, if it is not named like the eval."""
     source: str
+    wording: bool = False
+    """The numbers depend on the published prompt: they are shown beside runs that use it, and
+    beside runs that have no prompt, such as those of reward models."""
     protocols: dict[str, str]
     results: dict[str, PublishedResult]
 

@@ -54,6 +54,8 @@ class Domain(Fact):
     temperature: float = Field(ge=0)
     voting_temperature: float = Field(ge=0)
     max_tokens: int = Field(gt=0)
+    reasoning_max_tokens: int = Field(default=32_768, gt=0)
+    """For models that reason before they answer: the value of ProcessBench's published script."""
 
 
 domains = FactFile("domains.yaml", Domain, "domain")
@@ -96,6 +98,19 @@ class SectionsPrompt(Fact):
 
 find_sections_prompt = FactFile(
     "sections.yaml", SectionsPrompt, "sections prompt", default="deltabench"
+).find
+
+
+class StepScoresPrompt(Fact):
+    """How a critic is asked to score every step."""
+
+    system: str
+    user: Annotated[str, _template(PROBLEM, STEPS)]
+    temperature: float = Field(ge=0)
+
+
+find_step_scores_prompt = FactFile(
+    "step_scores.yaml", StepScoresPrompt, "prompt for step scores", default="prmbench"
 ).find
 
 

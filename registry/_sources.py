@@ -8,7 +8,14 @@ from pydantic import Field, StringConstraints, model_validator
 from misstep.registry._facts import Fact, FactFile
 
 RowKind = Literal[
-    "first_error", "error_sections", "trajectory", "attribution", "mistake", "problem", "solution"
+    "first_error",
+    "error_sections",
+    "wrong_steps",
+    "trajectory",
+    "attribution",
+    "mistake",
+    "problem",
+    "solution",
 ]
 """What the rows of a source hold; `ROW_KINDS` describes each."""
 
@@ -19,6 +26,8 @@ ROW_KINDS: dict[RowKind, str] = {
     "trajectory": "labelled trajectories of agents (messages, step_labels)",
     "attribution": "logs of failed agents with the decisive mistake (question, history, "
     "mistake_agent, mistake_step)",
+    "wrong_steps": "solutions with all their wrong steps (modified_question, modified_process, "
+    "error_steps)",
     "mistake": "reasoning with its first mistake (input, steps, target, mistake_index)",
     "problem": "problems with answers (problem, answer)",
     "solution": "worked solutions without labels (problem, solution)",
@@ -46,6 +55,8 @@ class SourceFile(Fact):
     sha256: Sha256 | None = None
     """The checksum of the published file. If it is unknown, the commit and the number of rows pin
     the file."""
+    only: dict[str, str] = Field(default_factory=dict)
+    """Use only the rows with these values of columns."""
     mirrored: str | None = None
     """Another path in the offline mirror, tried first: the same rows, possibly in another
     format."""

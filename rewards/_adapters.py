@@ -12,7 +12,8 @@ from misstep.rewards._reward_model import OutputCallback, Reward, RewardModel
 from misstep.samples import StepRewards
 from misstep.verdicts import Unread
 
-_ROLE = "reward"
+REWARD_ROLE = "reward"
+"""The role of the reward model: `--model-role reward=<model>`."""
 
 _TOP_LOGPROBS = {"token": 20, "box": 10}
 """How many alternatives to request: 10 for written verdicts (as published), else 20 (the most)."""
@@ -30,7 +31,7 @@ def find_reward_model(
     judge = find_judge(style)
     settings = GenerateConfig(temperature=judge.temperature, max_tokens=judge.max_tokens)
     # Settings that a user gives with the role, `reward={model: x, temperature: 0}`, override these.
-    model = get_model(role=_ROLE, required=required, config=settings)
+    model = get_model(role=REWARD_ROLE, required=required, config=settings)
     if getattr(model.api, "scores_steps", False):
         return StepScoreRewards(model, on_output)
     return JudgeRewards(model, judge, on_output)

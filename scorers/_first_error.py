@@ -21,6 +21,7 @@ UNREAD = {
     Unread.NO_CONCLUSION: (_FORMAT, "the reply does not say whether there is an error"),
     Unread.NO_SECTION: (_FORMAT, "the reply reports an error but names no section"),
     Unread.NOT_STRUCTURED: (_FORMAT, "the reply is not the requested JSON object"),
+    Unread.WRONG_LENGTH: (_FORMAT, "the reply has another number of labels than steps"),
     Unread.TRUNCATED: ("truncated", "the reply reached the length limit"),
     Unread.REFUSED: ("refusal", "the model refused"),
     Unread.EMPTY: ("no_response", "the reply is empty"),

@@ -4,11 +4,12 @@ from collections.abc import Collection
 from random import Random
 from typing import Literal, TypeAlias
 
-from inspect_ai.model import ChatMessageAssistant, GenerateConfig, ModelOutput
+from inspect_ai.model import ChatMessageAssistant, GenerateConfig, ModelOutput, model_roles
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from misstep._inspect_private import active_model
 from misstep.registry import MisstepError, UnknownNameError, find_judge
-from misstep.rewards import AGGREGATIONS, Aggregation, RewardModel, find_reward_model
+from misstep.rewards import AGGREGATIONS, REWARD_ROLE, Aggregation, RewardModel, find_reward_model
 from misstep.samples import SearchRecord, SearchResult
 from misstep.solvers._calls import SEED
 from misstep.solvers._policy import BLANK_LINE, CONTINUATIONS, Account, Continuation, Policy
@@ -24,6 +25,8 @@ from misstep.solvers._search import Search
 Method: TypeAlias = Literal["greedy", "beam", "best_of_n", "majority", "plain"]
 METHODS: tuple[Method, ...] = ("greedy", "beam", "best_of_n", "majority", "plain")
 STEPWISE: tuple[Method, ...] = ("greedy", "beam")
+REWARDED: tuple[Method, ...] = (*STEPWISE, "best_of_n")
+"""The methods that need a reward model."""
 
 TEMPERATURE = 0.7
 STEP_TOKENS = 512
@@ -79,6 +82,13 @@ def guided_search(
         raise MisstepError(
             f"width={width}: a beam search keeps at most as many paths as it draws candidates, "
             f"n={n}."
+        )
+
+    # The roles are known if Inspect makes the task for a run, by its name or file.
+    if method in REWARDED and active_model() is not None and REWARD_ROLE not in model_roles():
+        raise MisstepError(
+            f"method={method} needs a reward model: add --model-role reward=<model>. Methods "
+            f"without one: {', '.join(m for m in METHODS if m not in REWARDED)}."
         )
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:

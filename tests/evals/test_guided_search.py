@@ -446,3 +446,9 @@ def test_the_embedded_model_guides_itself_end_to_end(tmp_path):
     drawn = sum(len(iteration["candidates"]) for iteration in iterations)
     assert (budget["policy_calls"], budget["reward_calls"]) == (2, drawn)
     assert budget["tokens"] > 0
+
+
+def test_a_search_without_a_reward_model_does_not_start(tmp_path):
+    with pytest.raises(MisstepError, match="method=greedy needs a reward model: add --model-role"):
+        run_task("misstep/guided_search.sample", tmp_path)
+    assert not list(tmp_path.iterdir())

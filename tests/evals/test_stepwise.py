@@ -25,13 +25,13 @@ def answers(log):
     return {sample.id: sample.scores["first_error"].answer for sample in log.samples}
 
 
-async def judged(row, order):
+async def judged(row, calls):
     """The verdict and the number of calls of the solver itself, without a model's overhead."""
-    calls = 0
+    made = 0
 
     async def generate(state, **options):
-        nonlocal calls
-        calls += 1
+        nonlocal made
+        made += 1
         text = "\n".join(message.text for message in state.messages)
         sign = "-" if crc32(text.encode()) % 8 == 0 else "+"
         state.output = ModelOutput.from_content("judge", sign, stop_reason="max_tokens")
@@ -40,8 +40,8 @@ async def judged(row, order):
     state = TaskState(
         ModelName("judge/judge"), row.id, 1, row.problem, [], metadata={"steps": row.steps}
     )
-    solved = await stepwise("single_token", order)(state, generate)
-    return solved.output.completion, calls
+    solved = await stepwise("single_token", calls)(state, generate)
+    return solved.output.completion, made
 
 
 @pytest.mark.anyio
@@ -62,15 +62,15 @@ def anyio_backend():
 
 
 def test_sequential_and_parallel_agree_over_http(serve):
-    logs, calls = {}, {}
-    for order in ("sequential", "parallel"):
-        task = processbench(source="sample", critic="stepwise", style="single_token", order=order)
-        logs[order], server = serve(task, plus_or_minus, limit=16)
-        calls[order] = len(server.requests)
+    logs, made = {}, {}
+    for calls in ("sequential", "parallel"):
+        task = processbench(source="sample", critic="stepwise", style="single_token", calls=calls)
+        logs[calls], server = serve(task, plus_or_minus, limit=16)
+        made[calls] = len(server.requests)
     assert answers(logs["sequential"]) == answers(logs["parallel"])
     assert len(set(answers(logs["parallel"]).values())) > 2
-    assert calls["sequential"] < calls["parallel"]
-    assert calls["parallel"] == sum(len(s.metadata["steps"]) for s in logs["parallel"].samples)
+    assert made["sequential"] < made["parallel"]
+    assert made["parallel"] == sum(len(s.metadata["steps"]) for s in logs["parallel"].samples)
 
 
 def test_each_step_is_judged_as_its_own_rule_says(serve):
@@ -107,11 +107,11 @@ def test_an_unreadable_verdict_makes_the_sample_unparsed(serve, style):
 
     logs = [
         serve(
-            processbench(source="sample", critic="stepwise", style=style, order=order),
+            processbench(source="sample", critic="stepwise", style=style, calls=calls),
             judge,
             limit=8,
         )[0]
-        for order in ("sequential", "parallel")
+        for calls in ("sequential", "parallel")
     ]
     assert answers(logs[0]) == answers(logs[1])
     assert set(answers(logs[0]).values()) <= {None, "-1"}

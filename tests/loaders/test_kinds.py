@@ -35,6 +35,13 @@ ROWS = {
         "mistake_agent": "Planner",
         "mistake_step": "0",
     },
+    "wrong_steps": {
+        "idx": "p_1",
+        "classification": "circular",
+        "modified_question": "p",
+        "modified_process": ["s"],
+        "error_steps": [1],
+    },
     "mistake": {
         "id": "a",
         "task": "word_sorting",
@@ -55,8 +62,11 @@ READERS = {
     "problem": problems_dataset,
     "solution": lambda source: list(corpus_rows(source)),
 }
-CONVERTED = {("first_error", kind) for kind in ("error_sections", "trajectory", "attribution")}
-"""Rows with labels of all sections or steps have a first error."""
+CONVERTED = {
+    ("first_error", kind)
+    for kind in ("error_sections", "wrong_steps", "trajectory", "attribution", "mistake")
+}
+"""Rows with all erroneous sections or steps, or with a mistake, have a first error."""
 
 OTHERS = [
     (needed, kind)

@@ -37,7 +37,7 @@ def requests_of(task, tmp_path, limit):
         {},
         {"votes": 4},
         {"critic": "stepwise"},
-        {"critic": "stepwise", "style": "written", "order": "parallel"},
+        {"critic": "stepwise", "style": "written", "calls": "parallel"},
     ],
 )
 def test_calls_and_prompts_are_those_of_the_run(tmp_path, arguments):

@@ -13,7 +13,7 @@ from misstep.solvers import find_critic
         ("critique", {"votes": 8, "adaptive": True, "weighted": True}, "does not go with"),
         ("stepwise", {"votes": 8}, "votes go with critic=critique"),
         ("stepwise", {"style": "writen"}, "Did you mean 'written'"),
-        ("stepwise", {"order": "paralel"}, "Did you mean 'parallel'"),
+        ("stepwise", {"calls": "paralel"}, "Did you mean 'parallel'"),
         ("critiqe", {}, "Did you mean 'critique'"),
         ("critique", {"domain": "maths"}, "Did you mean 'mathematics'"),
         ("nowhere.py@mine", {}, "no Python file"),
