@@ -19,9 +19,10 @@ from misstep.loaders._formats import PRMBENCH_GROUPS
 from misstep.loaders._problems import problems_dataset
 from misstep.loaders._procedural import LazyDataset, RowStream, procedural_dataset, streamed
 from misstep.loaders._recorded import (
+    RecordedRun,
     RecordedSolutionRow,
     holds_solutions,
-    recorded_datasets,
+    recorded_runs,
     recorded_solutions,
     solution_datasets,
 )

@@ -162,8 +162,8 @@ class StepRecord(BaseModel):
     probability: float | None = None
 
 
-class CriticVerdict(StoreModel):
-    """The verdict of a critic that knows the index: scorers take it and parse no text."""
+class VerdictRecord(BaseModel):
+    """The verdict of a critic that knows the index."""
 
     verdict: int | None = None
     """The index of the first wrong step, or NO_ERROR; None if `unread` has a reason."""
@@ -183,6 +183,19 @@ class CriticVerdict(StoreModel):
     """Why the critic calls the step wrong, in its own words."""
 
 
+class CriticVerdict(VerdictRecord, StoreModel):
+    """The verdict in a sample's store: scorers take it and parse no text."""
+
+
+def store_verdict(store: Store, record: VerdictRecord) -> None:
+    """Write a verdict to a sample's store.
+
+    It sets all fields of `store_as(CriticVerdict)`, and validates them once.
+    """
+    for name, value in record:
+        store.set(f"{CriticVerdict.__name__}:{name}", value)
+
+
 class StepValidity(StoreModel):
     """What a critic says of every step: whether it is valid, and whether it is redundant."""
 
@@ -193,13 +206,16 @@ class StepValidity(StoreModel):
     unread: Unread | None = None
 
 
-def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> CriticVerdict | None:
+def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> VerdictRecord | None:
     """Return the verdict that a critic left as a value, or None if only its text tells."""
-    if f"{CriticVerdict.__name__}:verdict" in store:
-        return CriticVerdict(store=store if isinstance(store, Store) else Store(dict(store)))
+    prefix = f"{CriticVerdict.__name__}:"
+    if f"{prefix}verdict" in store:
+        # Each access to a field of a StoreModel validates it again: a plain record is faster.
+        kept = {name: store.get(prefix + name) for name in VerdictRecord.model_fields}
+        return VerdictRecord.model_validate(kept)
     known = output.metadata or {}
     earlier = {name: known[name] for name in ("unread", "rewards", "missing") if name in known}
-    return CriticVerdict(store=Store(), **earlier) if earlier else None
+    return VerdictRecord(**earlier) if earlier else None
 
 
 Variation: TypeAlias = Literal["NR", "CR", "IR"]
@@ -247,6 +263,8 @@ class VariationRecord(BaseModel):
     reasoning: list[ReplyRecord]
     """The replies before the last."""
     turn: Turn
+    answer_role: str | None = None
+    """The role that asked for the answer. Logs of earlier versions do not have it."""
 
 
 class RecoveryRecord(StoreModel):

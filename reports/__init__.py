@@ -44,7 +44,7 @@ from misstep.reports._forge_page import (
 )
 from misstep.reports._forge_report import read_forge_report
 from misstep.reports._frames import runs_frame, samples_frame
-from misstep.reports._imports import import_files
+from misstep.reports._imports import ImportedLog, import_files
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
 from misstep.reports._paired import RESAMPLES
 from misstep.reports._power import (
@@ -85,6 +85,7 @@ from misstep.reports._text import (
     json_text,
     one_line,
     percent,
+    some_ids,
     with_interval,
 )
 from misstep.reports._thresholds import (

@@ -17,6 +17,8 @@ from misstep.registry import printable
 UNDEFINED = "–"
 """Stands for a metric that is undefined."""
 
+_MOST_IDS = 5
+
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")
 
 
@@ -117,6 +119,11 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return stream.getvalue()
+
+
+def some_ids(ids: Sequence[str]) -> str:
+    """Return the first ids of a list, for a message."""
+    return ", ".join(ids[:_MOST_IDS]) + (", …" if len(ids) > _MOST_IDS else "")
 
 
 def file_name(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from misstep.samples import CriticVerdict, SolutionMetadata, critic_verdict
+from misstep.samples import SolutionMetadata, VerdictRecord, critic_verdict
 from misstep.scorers._first_error_metrics import first_error_metrics
 from misstep.scorers._votes import Vote, read_vote, shortened, tally, voting_record
 from misstep.verdicts import NO_ERROR, Reading, Unread, Verdict
@@ -84,7 +84,7 @@ def _first_error(reading: Reading, asked: int, weighted: bool) -> Scorer:
 
 
 def votes_of(
-    state: TaskState, left: CriticVerdict | None, reading: Reading, weighted: bool = False
+    state: TaskState, left: VerdictRecord | None, reading: Reading, weighted: bool = False
 ) -> list[Vote]:
     """Return the verdict that the critic left as a value, else read the text of each choice."""
     if left is not None and left.unread is not None:
@@ -94,7 +94,7 @@ def votes_of(
     return [read_vote(choice, reading, weighted) for choice in state.output.choices]
 
 
-def _add_rewards(score: Score, left: CriticVerdict) -> None:
+def _add_rewards(score: Score, left: VerdictRecord) -> None:
     """Add the rewards that a verdict is based on to its score, and why some are missing."""
     if left.rewards is not None:
         score.metadata = {**(score.metadata or {}), "rewards": left.rewards}

@@ -100,7 +100,7 @@ def find_critic(
             raise MisstepError("adaptive counts votes, so it does not go with weighted.")
         max_tokens, metadata = _max_tokens(prompt)
         return Critic(
-            critique(domain, tag, votes, adaptive, context),
+            critique(domain, tag, votes, adaptive, weighted, context),
             GenerateConfig(
                 temperature=prompt.voting_temperature if votes > 1 else prompt.temperature,
                 max_tokens=max_tokens,

@@ -4,9 +4,10 @@ import logging
 from collections.abc import Callable, Sequence
 
 from inspect_ai.dataset import Dataset
-from inspect_ai.model import ChatMessageUser
+from inspect_ai.model import ChatMessageUser, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from misstep.providers import check_logprobs
 from misstep.registry import (
     ANSWER,
     CHARACTERS_PER_TOKEN,
@@ -43,6 +44,7 @@ def critique(
     tag: Tag | None = None,
     votes: int = 1,
     adaptive: bool = False,
+    weighted: bool = False,
     context: int | None = None,
 ) -> Solver:
     r"""Ask for the index of the first wrong step, in a `\boxed{}`.
@@ -56,6 +58,7 @@ def critique(
         tag: The word for a step in its tag. Default: the domain's own word.
         votes: The number of answers to draw for one prompt.
         adaptive: Draw votes in rounds, and stop when no further vote can change the result.
+        weighted: The scorer weights votes by their logprobs: refuse models that give none.
         context: The model's context in tokens. Longer solutions are read in windows of whole steps.
     """
     if not isinstance(votes, int) or votes < 1:
@@ -63,6 +66,8 @@ def critique(
     prompt = find_domain(domain)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        if weighted:
+            check_logprobs(get_model(), "weighted=true", "Leave it out: each vote then counts one.")
         steps = state.metadata_as(SolutionMetadata).steps
         around = len(prompt.template) + len(state.input_text)
         parts = windows(steps, tag or prompt.tag, context, around, prompt.max_tokens)

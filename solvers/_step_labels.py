@@ -18,7 +18,7 @@ from misstep.registry import (
     agent_prompts,
     fill,
 )
-from misstep.samples import CriticVerdict, SolutionMetadata, TrajectoryMetadata
+from misstep.samples import SolutionMetadata, TrajectoryMetadata, VerdictRecord, store_verdict
 from misstep.scorers import (
     StepLabels,
     first_wrong_label,
@@ -123,11 +123,15 @@ def leave_labels(
     verdict = first_wrong_label(labels)
     if verdict is Unread.NOT_LABELLED and all(label is None for label in labels):
         verdict = _reason_unread(output)
-    leave_verdict(state, verdict, "")
-    left = state.store_as(CriticVerdict)
-    left.labels = labels
-    left.labels_published = None if published == labels else published
-    left.reason = read_reason(output.completion)
+    unread = verdict if isinstance(verdict, Unread) else None
+    record = VerdictRecord(
+        verdict=None if unread else verdict,
+        unread=unread,
+        labels=labels,
+        labels_published=None if published == labels else published,
+        reason=read_reason(output.completion),
+    )
+    store_verdict(state.store, record)
     state.output = output
 
 
