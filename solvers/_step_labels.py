@@ -125,7 +125,7 @@ def leave_labels(
         verdict = _reason_unread(output)
     unread = verdict if isinstance(verdict, Unread) else None
     record = VerdictRecord(
-        verdict=None if unread else verdict,
+        verdict=None if isinstance(verdict, Unread) else verdict,
         unread=unread,
         labels=labels,
         labels_published=None if published == labels else published,
