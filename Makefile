@@ -17,7 +17,7 @@ LEFT_BY_BUILDS := misstep.egg-info
 export UV_SYSTEM_CERTS ?= true
 UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
 LOCK_OPTIONS := --quiet --universal --generate-hashes --no-header --group dev --group docs --group weights \
-	--extra embedded --extra cluster pyproject.toml
+	--extra embedded --extra cluster --extra scout pyproject.toml
 # Python writes bytecode even if the shell forbids it: without it, every start takes three seconds longer.
 export PYTHONDONTWRITEBYTECODE :=
 # `make test COVERAGE=1` measures which lines the tests run.
