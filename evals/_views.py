@@ -46,6 +46,18 @@ def _first_error_view(name: str, strict: str) -> ViewerConfig:
 FIRST_ERROR_VIEW = _first_error_view("First errors", "first_error")
 DETECTIONS_VIEW = _first_error_view("Injected errors", "detections")
 
+AGENT_PROCESS_VIEW = _view(
+    "Steps of agents",
+    [
+        *("target", _score("first_error")),
+        *(_score("step_labels", value) for value in ("steps", "first_error")),
+        *(_score("step_labels_published", value) for value in ("steps", "first_error")),
+        *("tokens", "error"),
+    ],
+    {"first_error": "First error", "step_labels": "Labels", "subset": "Set"},
+    TaskSamplesSort.score("first_error", dir="desc"),
+)
+
 ERROR_SECTIONS_VIEW = _view(
     "Erroneous sections",
     [

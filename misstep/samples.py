@@ -74,6 +74,20 @@ class SectionsMetadata(SolutionMetadata):
     """The numbers as annotated, if they differ: the published script takes any number."""
 
 
+class StepLabelsMetadata(GroupMetadata):
+    """Metadata of a trajectory whose steps are labelled: -1 wrong, 0 neutral, 1 right."""
+
+    step_labels: list[int]
+    message_index: list[int] = Field(default_factory=list)
+    """The place of each step among the messages."""
+
+
+class TrajectoryMetadata(StepLabelsMetadata):
+    """Metadata of a trajectory with its original messages and tools."""
+
+    trajectory: dict[str, Any]
+
+
 class WrongStepsMetadata(SolutionMetadata):
     """Metadata of a solution whose wrong steps are all known, by their indices."""
 
@@ -108,6 +122,8 @@ class RecordedCritique(_Metadata):
     valid: list[bool] | None = None
     """Whether each step is valid, as recorded."""
     prediction: int | None = None
+    labels: list[int | None] | None = None
+    """The label of each step, as the run recorded it."""
 
 
 class RecordedCritiqueMetadata(SolutionMetadata):
@@ -159,6 +175,12 @@ class VerdictRecord(BaseModel):
     """Why rewards are missing."""
     steps: list[StepRecord] | None = None
     """The verdict on each step that was judged by itself."""
+    labels: list[int | None] | None = None
+    """The label of each step: -1 wrong, 0 neutral, 1 right; None for a label that was not read."""
+    labels_published: list[int | None] | None = None
+    """The labels as the published script reads them, if they differ."""
+    reason: str | None = None
+    """Why the critic calls the step wrong, in its own words."""
 
 
 class CriticVerdict(VerdictRecord, StoreModel):

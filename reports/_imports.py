@@ -30,7 +30,14 @@ from inspect_ai.solver import Generate, Solver, TaskState
 from inspect_ai.util import registry_info
 from shortuuid import uuid
 
-from misstep.loaders import RecordedRun, holds_solutions, recorded_runs, solution_datasets
+from misstep.loaders import (
+    RecordedRun,
+    holds_judgements,
+    holds_solutions,
+    judgement_datasets,
+    recorded_runs,
+    solution_datasets,
+)
 from misstep.log_files import new_log
 from misstep.registry import MisstepError
 from misstep.reports._runs import no_garbage_collection
@@ -70,6 +77,15 @@ def import_files(
     below the threshold is wrong. Records whose scores end before the last step are refused unless
     `partial` is true.
     """
+    if holds_judgements(files[0]):
+        rows = "agentprocessbench" if source == "processbench" else source
+        builder = LogBuilder("agent_process", {"source": "agent_sample"}, recorded(), {})
+        for judge, judged in judgement_datasets(files, rows, model).items():
+            # Trajectories without a judgement count as wrong: they are part of the metrics.
+            missing = sum(not (one.metadata or {})["recorded"] for one in judged)
+            log = builder.write(judged, rows, judge, log_dir, {"not_judged": missing})
+            yield ImportedLog(log.model_copy(update={"samples": None}))
+        return
     if holds_solutions(files[0]):
         arguments: dict[str, Any] = {"source": "sample", "method": "plain"}
         builder = LogBuilder("guided_search", arguments, recorded_best_of_n(), {})
