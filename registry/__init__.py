@@ -34,6 +34,7 @@ from misstep.registry._prompts import (
     STEPS,
     AgentPrompts,
     AnswerKind,
+    AttributionPrompts,
     ContinuationPrompts,
     Domain,
     Judge,
