@@ -8,11 +8,11 @@ CANARY := build/canary
 PACKAGES := $(filter-out tests benchmarks misstep,$(patsubst %/,%,$(dir $(wildcard */__init__.py))))
 # Left by a build of the package, this folder hides from Inspect that misstep is installed.
 LEFT_BY_BUILDS := misstep.egg-info
-# The uv of this machine, else one in the environment. It trusts the certificates of the system, as pip does.
+# The uv of this machine, else the locked one in a folder of the environment. It trusts the certificates of the system, as pip does.
 export UV_SYSTEM_CERTS ?= true
 UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
-LOCK_OPTIONS := --quiet --universal --generate-hashes --no-header --group dev --group weights \
-	--extra embedded --extra plots --extra cluster pyproject.toml
+LOCK_OPTIONS := --quiet --universal --generate-hashes --no-header --group dev --group docs --group weights \
+	--extra embedded --extra cluster pyproject.toml
 # Python writes bytecode even if the shell forbids it: without it, every start takes three seconds longer.
 export PYTHONDONTWRITEBYTECODE :=
 # `make test COVERAGE=1` measures which lines the tests run.
@@ -28,7 +28,8 @@ setup: $(VENV)/.ready  ## Make the environment in .venv from the pinned packages
 $(VENV)/.ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("misstep needs Python 3.11 or later; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else 0'
 	@test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
-	@command -v uv >/dev/null || test -x $(UV) || { $(PYTHON) -m venv $(VENV)/uv && $(VENV)/uv/bin/python -m pip install --quiet --disable-pip-version-check uv; }
+	@test -x "$$(command -v $(UV))" || { $(PYTHON) -m venv $(VENV)/uv && sed -n '/^uv==/,/# via/p' requirements.lock > $(VENV)/uv/requirements.txt \
+		&& $(VENV)/uv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(VENV)/uv/requirements.txt; }
 	@$(UV) pip sync --quiet --require-hashes --python $(BIN)/python requirements.lock
 	@$(UV) pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python --editable .
 	@touch $@

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from misstep.cli._options import json_option
 from misstep.cli._output import print_json, print_lines, shown
-from misstep.loaders import Summary, check_file, fetch, mirror, summary_of
+from misstep.loaders import Summary, check_file, fetch, fetch_wording, mirror, summary_of
 
 _MOST_WARNINGS = 20
 _BAR = 30
@@ -47,13 +47,14 @@ def check(file: str, as_json: bool) -> None:
 
 @data.command("fetch")
 @click.argument("source")
-def fetch_source(source: str) -> None:
+@click.option("--wording", is_flag=True, help="Save the published prompts instead of the rows.")
+def fetch_source(source: str, wording: bool) -> None:
     """Save SOURCE in the offline mirror, and check it.
 
     The mirror is the folder that MISSTEP_DATA names, or a folder in your cache folder. Resumable:
     rerun the same command after a broken download.
     """
-    for path in fetch(source):
+    for path in fetch_wording(source) if wording else fetch(source):
         click.echo(f"{path}  checked")
     click.echo(f"The offline mirror is {mirror()}. Set MISSTEP_DATA to it on other machines.")
 

@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.padding import Padding
 
 from misstep.cli._options import json_option
-from misstep.cli._output import new_table, print_json
+from misstep.cli._output import new_table, print_json, shown
 from misstep.reports import eval_sizes
 
 
@@ -16,13 +16,17 @@ def list_evals(as_json: bool) -> None:
     sizes = list(eval_sizes())
     if as_json:
         print_json(
-            [{"eval": name, "description": text, **size.model_dump()} for name, text, size in sizes]
+            [
+                {"eval": name, "description": text, **(size.model_dump() if size else {})}
+                for name, text, size in sizes
+            ]
         )
         return
     table = new_table("eval", "samples", "tokens")
     for name, description, size in sizes:
-        table.add_row(f"[bold]{name}[/bold]", f"{size.samples:,}", _tokens(size.tokens))
-        table.add_row(Padding(description, (0, 0, 0, 2)))
+        numbers = (f"{size.samples:,}", _tokens(size.tokens)) if size else ()
+        table.add_row(f"[bold]{shown(name)}[/bold]", *numbers)
+        table.add_row(Padding(shown(description), (0, 0, 0, 2)))
     console = Console()
     console.print(table, highlight=False)
     console.print("\nRun one: inspect eval misstep/<eval> --model <model>", highlight=False)

@@ -8,6 +8,7 @@ import click
 
 _PLACES = {
     "list": "_list:list_evals",
+    "configs": "_configs:configs",
     "data": "_data:data",
     "demo": "_demo:demo",
     "run": "_run:run_eval",

@@ -9,7 +9,7 @@ import click
 from misstep.cli._options import embedded_option, log_dir_option, output_option, task_args_option
 from misstep.cli._output import write_output
 from misstep.registry import task_arguments
-from misstep.reports import STUDY_FOLDER, build_study, chart_library, csv_text, study_runs
+from misstep.reports import STUDY_FOLDER, build_study, csv_text, study_runs
 
 _PAGE = "study.md"
 
@@ -39,7 +39,6 @@ def study(
 
     Resumable: the same command skips finished runs. Another --model is added to the results.
     """
-    chart_library()  # Fail before the runs if it is not installed.
     arguments = task_arguments(task_args)
     runs = list(study_runs(models, critic, arguments, embedded, log_dir))
     result = build_study(runs, _command(models, critic, task_args, embedded, output))

@@ -28,7 +28,7 @@ from misstep.loaders._rows import (
 )
 from misstep.loaders._sources import source_files
 from misstep.registry import DataError, RowKind, SourceFile, UnknownNameError, sources
-from misstep.samples import LabelMetadata, SolutionMetadata
+from misstep.samples import LabelMetadata, SolutionMetadata, problem_cluster
 from misstep.verdicts import NO_ERROR
 
 logger = logging.getLogger(__name__)
@@ -48,6 +48,8 @@ class FirstErrorRow(BaseModel):
     label: Annotated[int, BeforeValidator(whole_number)]
     subset: NonEmpty | None = None
     generator: str | None = None
+    cluster: Id | None = None
+    """What dependent rows have in common, such as a query. Default: the problem."""
 
     @property
     def extra(self) -> dict[str, Any]:
@@ -218,6 +220,7 @@ def first_error_sample(row: FirstErrorRow) -> Sample:
         label=row.label,
         has_error=row.label != NO_ERROR,
         subset=row.subset,
+        cluster=row.cluster or problem_cluster(row.problem),
         generator=row.generator,
         steps=row.steps,
         n_steps=len(row.steps),

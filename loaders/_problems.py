@@ -12,7 +12,7 @@ from misstep.loaders._files import file_format
 from misstep.loaders._rows import Answer, Id, NonEmpty, all_good, id_text, named, validate_rows
 from misstep.loaders._sources import source_files
 from misstep.registry import DataError, RowKind
-from misstep.samples import GroupMetadata
+from misstep.samples import GroupMetadata, problem_cluster
 
 SAMPLE = "sample"
 """The source of generated problems: no download, and no model has seen them in training."""
@@ -41,6 +41,7 @@ class Problem(BaseModel):
     problem: NonEmpty = named("problem", "question")
     answer: Answer = named("final_answer", "answer")
     subset: NonEmpty | None = None
+    cluster: Id | None = None
 
 
 def problems_dataset(source: str | Sequence[str], accept: str | None = None) -> MemoryDataset:
@@ -73,11 +74,15 @@ def _read(source: str, accept: str | None) -> Iterator[Sample]:
         for problem in all_good(*validate_rows(file.rows, read), file.address, _NEEDED):
             extra: dict[str, Any] = problem.model_extra or {}
             kept = {key: x for key, x in extra.items() if key not in ("question", "solution")}
+            group = GroupMetadata(
+                subset=problem.subset or name,
+                cluster=problem.cluster or problem_cluster(problem.problem),
+            )
             yield Sample(
                 id=problem.id,
                 input=problem.problem,
                 target=problem.answer,
-                metadata={**kept, **GroupMetadata(subset=problem.subset or name).model_dump()},
+                metadata={**kept, **group.model_dump()},
             )
 
 
@@ -87,5 +92,10 @@ def _generated() -> Iterator[Sample]:
             id=solution.id,
             input=solution.problem,
             target=solution.answer,
-            metadata={"subset": SAMPLE, "family": solution.family},
+            metadata={
+                "family": solution.family,
+                **GroupMetadata(
+                    subset=SAMPLE, cluster=problem_cluster(solution.problem)
+                ).model_dump(),
+            },
         )

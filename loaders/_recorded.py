@@ -24,7 +24,13 @@ from misstep.loaders._rows import (
     whole_number,
 )
 from misstep.registry import DataError
-from misstep.samples import RecordedCritique, RecordedSolution, RecordedSolutionsMetadata
+from misstep.samples import (
+    GroupMetadata,
+    RecordedCritique,
+    RecordedSolution,
+    RecordedSolutionsMetadata,
+    problem_cluster,
+)
 
 _Score = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -186,7 +192,10 @@ def _solutions_sample(solutions: list[RecordedSolutionRow], model: str) -> Sampl
         id=first.problem_id,
         input=first.problem,
         target=first.target,
-        metadata={"subset": None, **RecordedSolutionsMetadata(recorded=recorded).model_dump()},
+        metadata={
+            **GroupMetadata(cluster=problem_cluster(first.problem)).model_dump(),
+            **RecordedSolutionsMetadata(recorded=recorded).model_dump(),
+        },
     )
 
 

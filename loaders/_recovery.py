@@ -22,7 +22,7 @@ from misstep.loaders._rows import (
 )
 from misstep.loaders._sources import source_files
 from misstep.registry import DataError, RowKind, find_continuation
-from misstep.samples import GroupMetadata, MistakeMetadata, RecoveryMetadata
+from misstep.samples import GroupMetadata, MistakeMetadata, RecoveryMetadata, problem_cluster
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +57,7 @@ class MistakeRow(BaseModel):
     """The answer that the steps lead to."""
     mistake_index: Annotated[int | None, BeforeValidator(_index)]
     """The index of the first wrong step; None if there is none."""
+    cluster: Id | None = None
 
     @property
     def recoverable(self) -> bool:
@@ -131,7 +132,10 @@ def _sample(row: MistakeRow) -> Sample:
         id=row.id,
         input=find_continuation().task(row.task).instruction + row.input,
         target=row.target,
-        metadata=_metadata(row.task, row.steps, row.mistake_index) | {"wrong_answer": row.answer},
+        metadata=_metadata(
+            row.task, row.steps, row.mistake_index, row.cluster or problem_cluster(row.input)
+        )
+        | {"wrong_answer": row.answer},
     )
 
 
@@ -139,10 +143,11 @@ class MistakeSampleMetadata(RecoveryMetadata, MistakeMetadata, GroupMetadata):
     """Metadata of a sample with a mistake to recover from."""
 
 
-def _metadata(task: str, steps: list[str], mistake: int) -> dict[str, Any]:
+def _metadata(task: str, steps: list[str], mistake: int, cluster: str) -> dict[str, Any]:
     return MistakeSampleMetadata(
         task=task,
         subset=task,
+        cluster=cluster,
         mistake_index=mistake,
         n_steps=len(steps),
         correct_steps=steps[:mistake],
@@ -169,6 +174,6 @@ def _generated(seed: int, each: int) -> Iterator[Sample]:
                 id=f"{family}-{seed}-{place}",
                 input=made.problem,
                 target=made.answer,
-                metadata=_metadata(family, made.steps, made.label)
+                metadata=_metadata(family, made.steps, made.label, problem_cluster(made.problem))
                 | {"error_type": made.error_type, "generated_as": made.id},
             )

@@ -24,6 +24,7 @@ from misstep.registry import (
     corpora,
     find_source,
     sources,
+    user_registry,
 )
 
 if TYPE_CHECKING:
@@ -107,8 +108,9 @@ def mirror() -> Path:
 def fetch(name: str) -> Iterator[Path]:
     """Save every file of a source in the offline mirror, check it, and yield its path."""
     source = find_source(name)
-    if source.home == "package":
-        raise DataError(f"The source {name!r} is part of this package; there is nothing to fetch.")
+    if source.home in ("package", "file"):
+        where = "part of this package" if source.home == "package" else "on this machine"
+        raise DataError(f"The source {name!r} is {where}; there is nothing to fetch.")
     for file in source.files:
         target = mirror() / name / file.name
         found = find_file(name, file)
@@ -144,6 +146,14 @@ def find_file(name: str, file: SourceFile, accept: str | None = None) -> Path:
     source = find_source(name)
     if source.home == "package":
         return Path(str(files("misstep.loaders"))) / file.path
+    if source.home == "file":
+        path = user_registry() / Path(file.path).expanduser()
+        if not path.is_file():
+            raise DataError(
+                f"{path}: no such file. The source {name!r} in {user_registry() / 'sources.yaml'} "
+                "names it; a relative path is relative to that folder."
+            )
+        return path
     if file.mirrored is not None and (mirror() / file.mirrored).is_file():
         return mirror() / file.mirrored
     mirrored = mirror() / name / file.name
@@ -152,7 +162,7 @@ def find_file(name: str, file: SourceFile, accept: str | None = None) -> Path:
     try:
         if source.home == "github":
             address = f"{source.repository}/{source.revision}/{file.path}"
-            return _download(address, mirrored, lambda x: check_pin(x, file, address, accept))
+            return download(address, mirrored, lambda x: check_pin(x, file, address, accept))
         return _hub_file(source, file)
     except OSError as problem:
         home = (
@@ -195,7 +205,7 @@ def _hub_file(source: Source, file: SourceFile) -> Path:
     return Path(path)
 
 
-def _download(address: str, target: Path, check: Callable[[bytes], None]) -> Path:
+def download(address: str, target: Path, check: Callable[[bytes], None]) -> Path:
     """Save a file from GitHub, complete and checked or not at all; raise OSError if that fails.
 
     A download that breaks off leaves `<target>.part`; the next call requests the rest.

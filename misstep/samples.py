@@ -6,6 +6,8 @@ fields have defaults. Logs of earlier versions keep the same values under other 
 the functions of this module, which know both.
 """
 
+import hashlib
+import unicodedata
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -22,6 +24,15 @@ def third_of(step: int, steps: int) -> str:
     return "early" if place < steps - 1 else "middle" if place <= 2 * (steps - 1) else "late"
 
 
+def problem_cluster(problem: str) -> str:
+    """Return the cluster of all rows of one problem: a digest of its text.
+
+    White space and compatible forms of a character do not change the digest.
+    """
+    text = " ".join(unicodedata.normalize("NFKC", problem).split())
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
 class _Metadata(BaseModel):
     model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
 
@@ -36,6 +47,10 @@ class GroupMetadata(_Metadata):
     """Metadata that metrics group samples by."""
 
     subset: str | None = None
+    cluster: str | None = None
+    """Rows of one cluster are not independent: they share a problem, a query, or the original of an
+    injected error. Intervals and tests take clusters as their units. None in logs of earlier
+    versions: then each row is a cluster."""
 
 
 class LabelMetadata(GroupMetadata):

@@ -20,6 +20,7 @@ from misstep.registry._facts import (
     published,
     service_model,
     taxonomy,
+    user_registry,
 )
 from misstep.registry._prompts import (
     ANSWER,
@@ -53,9 +54,24 @@ from misstep.registry._sources import (
     RowKind,
     Source,
     SourceFile,
+    Wording,
+    WordingFile,
+    WordingSource,
+    WordingText,
     corpora,
     find_source,
+    find_wording,
     sources,
+    wordings,
 )
 from misstep.registry._user_input import parse_yaml, task_arguments, user_path
-from misstep.registry._variants import CHARACTERS_PER_TOKEN, Eval, Size, evals, register_variants
+from misstep.registry._variants import (
+    CHARACTERS_PER_TOKEN,
+    Eval,
+    RunConfig,
+    Size,
+    evals,
+    find_run_config,
+    register_variants,
+    run_configs,
+)

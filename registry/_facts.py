@@ -1,6 +1,10 @@
-"""Registry files: YAML that people edit, read into models that refuse unknown keys."""
+"""Registry files: YAML that people edit, read into models that refuse unknown keys.
 
-from collections.abc import Iterator, Mapping
+Users add entries in files of the same names in their own registry: see `user_registry`.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -10,11 +14,52 @@ from typing import Annotated, Any, Generic, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from misstep.registry._errors import RegistryError, UnknownNameError, did_you_mean
-from misstep.registry._user_input import read_yaml
+from misstep.registry._user_input import read_yaml, user_path
 
 FOLDER = Path(__file__).parent
+REGISTRY_VARIABLE = "MISSTEP_REGISTRY"
+USER_FILES = (
+    "domains.yaml",
+    "evals.yaml",
+    "judges.yaml",
+    "prices.yaml",
+    "prms.yaml",
+    "sources.yaml",
+)
+"""The registry files that users can extend."""
 
 T = TypeVar("T")
+
+
+def user_registry() -> Path:
+    """Return the folder of the user's own registry, which need not exist.
+
+    It is the folder that `MISSTEP_REGISTRY` names, or `~/.config/misstep`. A file in it has the
+    name and the format of one of `USER_FILES`, e.g. `prms.yaml`. Its entries are added to those of
+    the package and checked in the same way. To add an entry from code, append it to the file
+    `user_registry() / "prms.yaml"`, then call `read_facts.cache_clear()`.
+    """
+    if named := os.environ.get(REGISTRY_VARIABLE):
+        return user_path(named)
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "misstep"
+
+
+def _user_folder() -> Path | None:
+    """Return the folder of the user's own registry if it exists; check the names of its files."""
+    folder = user_registry()
+    if not folder.is_dir():
+        if os.environ.get(REGISTRY_VARIABLE):
+            raise RegistryError(
+                f"{folder}: no such folder. {REGISTRY_VARIABLE} must name a folder with "
+                f"registry files: {', '.join(USER_FILES)}."
+            )
+        return None
+    for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
+        if path.name not in USER_FILES:
+            raise RegistryError(
+                f"{path}: unknown registry file.{did_you_mean(path.name, USER_FILES)}"
+            )
+    return folder
 
 
 class Fact(BaseModel):
@@ -64,21 +109,47 @@ def find_fact(kind: str, name: str | None, known: Mapping[str, T]) -> T:
     return known[name]
 
 
+def refuse_taken_names(file: Path, kind: str, own: Iterable[str], taken: Iterable[str]) -> None:
+    """Raise an error if a user's entry has the name of an entry of the package."""
+    if both := sorted(set(own) & set(taken)):
+        raise RegistryError(
+            f"{file}: {', '.join(both)}: misstep itself has a {kind} of this name, and a name must "
+            "mean the same everywhere. Choose another name."
+        )
+
+
 @dataclass(frozen=True)
 class FactFile(Generic[T]):
     """A registry file that maps names to entries. It is read at its first use."""
 
     file: str
+    """Its name. If it is one of `USER_FILES`, users can add entries."""
     entry: type[T]
     kind: str
     """What the entries are, for messages."""
     default: str | None = None
     """The entry that is found without a name."""
+    replaceable: bool = False
+    """Whether a user's entry may replace an entry of the package."""
 
     def __call__(self) -> dict[str, T]:
-        """Return all entries by name."""
+        """Return all entries by name: those of the package, then the user's own."""
+        folder = _user_folder() if self.file in USER_FILES else None
+        if folder is None or not (folder / self.file).is_file():
+            return self.bundled()
+        return self._extend(self.bundled(), folder)
+
+    def bundled(self) -> dict[str, T]:
+        """Return the entries of the package by name."""
         facts: dict[str, T] = read_facts(self.file, dict[str, self.entry])  # type: ignore
         return facts
+
+    def _extend(self, facts: dict[str, T], folder: Path) -> dict[str, T]:
+        """Return the entries with those of the same file in the user's folder."""
+        own: dict[str, T] = read_facts(self.file, dict[str, self.entry], folder)  # type: ignore
+        if not self.replaceable:
+            refuse_taken_names(folder / self.file, self.kind, own, facts)
+        return facts | own
 
     def find(self, name: str | None = None) -> T:
         """Return the entry with this name, or raise an error that lists the close ones."""
@@ -95,7 +166,7 @@ class Price(Fact):
     """When the source was read."""
 
 
-prices = FactFile("prices.yaml", Price, "model with a known price")
+prices = FactFile("prices.yaml", Price, "model with a known price", replaceable=True)
 """All known prices, by the model's name in Inspect."""
 
 

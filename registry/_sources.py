@@ -1,4 +1,4 @@
-"""Where rows come from: `sources.yaml` and `corpora.yaml`."""
+"""Where rows and published wordings come from: `sources.yaml`, `corpora.yaml`, `wordings.yaml`."""
 
 import re
 from typing import Annotated, Literal
@@ -69,8 +69,9 @@ class Source(Fact):
 
     description: str
     kind: RowKind
-    home: Literal["hub", "github", "package"]
-    """A data set on the Hugging Face hub, a repository on GitHub, or this package itself."""
+    home: Literal["hub", "github", "package", "file"]
+    """A data set on the Hugging Face hub, a repository on GitHub, this package itself, or files on
+    this machine. Paths of such files are relative to the folder of the user's registry."""
     repository: str | None = None
     revision: str | None = None
     """For GitHub the full commit, which pins the files."""
@@ -86,7 +87,7 @@ class Source(Fact):
 
     @model_validator(mode="after")
     def _is_pinned(self) -> "Source":
-        if self.home != "package" and self.repository is None:
+        if self.home in ("hub", "github") and self.repository is None:
             raise ValueError(f"home is {self.home!r}, so a repository is needed")
         pinned = self.home == "github" and _COMMIT.fullmatch(self.revision or "") is not None
         if self.home == "github" and not pinned:
@@ -114,3 +115,59 @@ class Corpus(Fact):
 
 
 corpora = FactFile("corpora.yaml", Corpus, "corpus")
+
+
+Wording = Literal["own", "published"]
+"""Whose words a prompt uses: `own` are those of this package; `published` are those of the
+benchmark's authors, read at run time from their repository."""
+
+
+class WordingText(Fact):
+    """Where one text stands in a Python file."""
+
+    name: str
+    """The variable, the key of a dict or the keyword argument whose value it is; `return` for the
+    value that a function returns."""
+    function: str | None = None
+    """The function it stands in; None for the top level of the file."""
+    nth: int = Field(default=0, ge=0)
+    """Which one, if the name has several values there."""
+    slots: dict[str, str] = Field(default_factory=dict)
+    """Our names of the values that the text is filled with, each with the expression that stands
+    for it in the file."""
+    sha256: Sha256
+    """The checksum of the text as `text_sha256` computes it."""
+
+
+class WordingFile(Fact):
+    """A file that contains published wording."""
+
+    path: str
+    """The path in its repository. Its last part is its name in the offline mirror."""
+    sha256: Sha256 | None = None
+    """The checksum of the file. If it is unknown, the commit pins the file, and the checksums of
+    its texts are checked."""
+    evaluated: str | None = None
+    """A JSON file in the offline mirror, tried first: the values of the file's constants."""
+    key: str | None = None
+    """The key of this file's constants in the JSON file."""
+    texts: dict[str, WordingText] = Field(min_length=1)
+
+    @property
+    def name(self) -> str:
+        """The file's name in the offline mirror."""
+        return self.path.rpartition("/")[2]
+
+
+class WordingSource(Fact):
+    """The published wording of a benchmark, which is not ours to distribute."""
+
+    repository: str
+    """On GitHub."""
+    revision: Annotated[str, StringConstraints(pattern=_COMMIT)]
+    licence: str
+    files: list[WordingFile] = Field(min_length=1)
+
+
+wordings = FactFile("wordings.yaml", WordingSource, "published wording")
+find_wording = wordings.find

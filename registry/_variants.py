@@ -1,15 +1,33 @@
-"""Evals and their variants: a variant is a base task under another name with other defaults."""
+"""Evals, their variants and their run configurations.
+
+A variant is a base task under another name with other defaults. A run configuration is a file for
+Inspect's `--run-config`: task arguments and sampling settings.
+"""
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from inspect import Parameter
+from logging import getLogger
+from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, task
 from pydantic import Field
 
 from misstep.registry._errors import RegistryError, did_you_mean
-from misstep.registry._facts import Fact, FactFile
+from misstep.registry._facts import (
+    FOLDER,
+    Fact,
+    FactFile,
+    find_fact,
+    read_facts,
+    refuse_taken_names,
+    user_registry,
+)
+
+logger = getLogger(__name__)
 
 CHARACTERS_PER_TOKEN = 3
 """A cautious estimate: English prose has four characters a token, formulas and code fewer."""
@@ -35,7 +53,8 @@ class Variant(Fact):
 
     description: str
     args: dict[str, Any]
-    size: Size
+    size: Size | None = None
+    """None if it is unknown; the variants of the package have one."""
     reference: dict[str, Any] | None = None
     """More arguments for its reference results, if the variant needs no download."""
 
@@ -50,7 +69,35 @@ class Eval(Fact):
     variants: dict[str, Variant] = Field(default_factory=dict)
 
 
-evals = FactFile("evals.yaml", Eval, "eval")
+class UserVariants(Fact):
+    """The variants that a user adds to an eval."""
+
+    variants: dict[str, Variant] = Field(min_length=1)
+
+
+class EvalFile(FactFile[Eval]):
+    """The evals. Users can add variants to them, but no evals: those are Python files."""
+
+    def _extend(self, facts: dict[str, Eval], folder: Path) -> dict[str, Eval]:
+        added: dict[str, UserVariants] = read_facts(self.file, dict[str, UserVariants], folder)
+        extended = dict(facts)
+        for name, own in added.items():
+            where = folder / self.file
+            if name not in facts:
+                raise RegistryError(f"{where}: {name}: unknown eval.{did_you_mean(name, facts)}")
+            variants = facts[name].variants
+            refuse_taken_names(where, f"variant of {name}", own.variants, variants)
+            both = variants | own.variants
+            extended[name] = facts[name].model_copy(update={"variants": both})
+        return extended
+
+    def place(self, name: str, variant: str) -> Path:
+        """Return the file that has this variant."""
+        bundled = variant in self.bundled()[name].variants
+        return (FOLDER if bundled else user_registry()) / self.file
+
+
+evals = EvalFile("evals.yaml", Eval, "eval")
 """All evals by name."""
 
 
@@ -62,37 +109,47 @@ def register_variants(base: Callable[..., Task], name: str | None = None) -> Non
     task must be given if it is not the name of the function.
     """
     name = name or base.__name__
-    variants = evals()[name].variants
-    parameters = inspect.signature(base).parameters
-    for short, variant in variants.items():
-        _check(f"{name}.variants.{short}", variant, parameters)
-        _register(base, f"{name}.{short}", variant.description, variant.args)
+    for short, variant in _readable_variants(name).items():
+        _register(base, name, short, variant)
 
 
-def _check(where: str, variant: Variant, parameters: Mapping[str, Parameter]) -> None:
-    for argument in variant.args:
-        if argument not in parameters:
-            raise RegistryError(
-                f"evals.yaml: {where}.args.{argument}: unknown argument."
-                + did_you_mean(argument, parameters)
-            )
+def _readable_variants(name: str) -> Mapping[str, Variant]:
+    """Return the variants of an eval; without the user's own ones if their file has a mistake.
+
+    Inspect only warns of an error at import, and then no task would exist. So there is a warning
+    here, and every task raises the error when it is made.
+    """
+    try:
+        return evals()[name].variants
+    except RegistryError as problem:
+        _warn_once(str(problem))
+        return evals.bundled()[name].variants
 
 
-def _register(
-    base: Callable[..., Task], name: str, doc: str | None, defaults: Mapping[str, Any]
-) -> None:
+@cache
+def _warn_once(message: str) -> None:
+    logger.warning(message)
+
+
+def _register(base: Callable[..., Task], name: str, short: str, variant: Variant) -> None:
     """Register a task under another name, with other defaults."""
+    parameters = inspect.signature(base).parameters
 
     def variant_task(**arguments: Any) -> Task:  # noqa: ANN401
-        return base(**{**defaults, **arguments})
+        for argument in variant.args:
+            if argument not in parameters:
+                raise RegistryError(
+                    f"{evals.place(name, short)}: {name}.variants.{short}.args.{argument}: "
+                    f"unknown argument.{did_you_mean(argument, parameters)}"
+                )
+        return base(**{**variant.args, **arguments})
 
-    variant_task.__name__ = variant_task.__qualname__ = name
-    variant_task.__doc__ = doc
+    variant_task.__name__ = variant_task.__qualname__ = f"{name}.{short}"
+    variant_task.__doc__ = variant.description
     # The base's module decides whether Inspect puts the package's name before the task's.
     variant_task.__module__ = base.__module__
-    parameters = inspect.signature(base).parameters
-    variant_task.__signature__ = _signature(parameters, defaults)  # type: ignore[attr-defined]
-    task(name=name)(variant_task)
+    variant_task.__signature__ = _signature(parameters, variant.args)  # type: ignore[attr-defined]
+    task(name=f"{name}.{short}")(variant_task)
 
 
 def _signature(
@@ -107,3 +164,34 @@ def _signature(
         ],
         return_annotation=Task,
     )
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A run configuration."""
+
+    path: Path
+    description: str
+    """Its first line, which is a comment."""
+
+
+def run_configs() -> dict[str, RunConfig]:
+    """Return the run configurations by name: those of the package, then the user's own."""
+    found: dict[str, RunConfig] = {}
+    for folder in (FOLDER / "runs", user_registry() / "runs"):
+        paths = sorted(folder.glob("*.yaml"))
+        names = [path.stem for path in paths]
+        refuse_taken_names(folder, "run configuration", names, found)
+        found |= {path.stem: RunConfig(path, _first_comment(path)) for path in paths}
+    return found
+
+
+def find_run_config(name: str) -> RunConfig:
+    """Return the run configuration with this name."""
+    return find_fact("run configuration", name, run_configs())
+
+
+def _first_comment(path: Path) -> str:
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        first = next(lines, "")
+    return first.lstrip("# ").rstrip(": \n") if first.startswith("#") else ""

@@ -27,15 +27,9 @@ FINDING_COLOURS = {
 
 
 def chart_library() -> ModuleType:
-    """Import Altair when a chart is drawn. It needs the extra `plots`."""
-    try:
-        import altair
-        import vl_convert  # noqa: F401
-    except ImportError as error:
-        raise MisstepError(
-            f"Charts need a library that is not installed ({error.name}). "
-            "Install it: pip install 'misstep[plots]'"
-        ) from None
+    """Import Altair when a chart is drawn, because it takes time."""
+    import altair
+
     # Altair limits the rows for notebooks. Here every row is part of the chart.
     altair.data_transformers.disable_max_rows()
     return altair

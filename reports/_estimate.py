@@ -21,6 +21,7 @@ from misstep.registry import (
     MisstepError,
     Price,
     Size,
+    evals,
     parse_yaml,
     price_of,
     service_model,
@@ -133,8 +134,9 @@ def estimate_eval(
     Inspect's format, which overrides the registry. The default completion is the registry's mean.
     """
     task = load_task(name, arguments)
+    plain = name.removeprefix("misstep/")
     sizes = {known: size for known, _, size in eval_sizes()}
-    size = sizes[name.removeprefix("misstep/")]
+    size = sizes[plain] or evals()[plain.partition(".")[0]].size
     start, stop = limit if isinstance(limit, tuple) else (0, limit)
     if start:
         task.dataset = task.dataset[start:stop]

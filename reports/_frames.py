@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from misstep.registry import MisstepError, price_of
+from misstep.registry import price_of
 from misstep.reports._runs import Run
 from misstep.reports._samples import FACETS, SampleRecord, ScoreRecord
 from misstep.scorers import Estimate
@@ -18,13 +18,9 @@ FrameRow = dict[str, Any]
 
 
 def dataframe(rows: Iterable[FrameRow]) -> "pandas.DataFrame":
-    """Return rows as a dataframe. It needs pandas, from the extra `plots`."""
-    try:
-        import pandas
-    except ImportError:
-        raise MisstepError(
-            "Dataframes need pandas, which is not installed: pip install 'misstep[plots]'"
-        ) from None
+    """Return rows as a dataframe."""
+    import pandas
+
     return pandas.DataFrame(list(rows))
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from misstep.registry import evals
 from misstep.reports import _breakdowns as breakdowns, _report_charts as charts
-from misstep.reports._charts import chart_library
 from misstep.reports._frames import FrameRow, run_labels, runs_frame
 from misstep.reports._leaderboard import (
     METRIC_NAMES,
@@ -193,7 +192,6 @@ def report_page(report: Report, place: str, viewer: str = VIEWER) -> str:
         place: The folder of the logs, as for `inspect view --log-dir`.
         viewer: The address of the log viewer.
     """
-    chart_library()
     import vl_convert
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

@@ -9,8 +9,11 @@ from inspect_ai.util import registry_create
 from misstep.registry import MisstepError, Size, UnknownNameError, evals
 
 
-def eval_sizes() -> Iterator[tuple[str, str, Size]]:
-    """Yield each eval and variant: its name, its description, its size at default settings."""
+def eval_sizes() -> Iterator[tuple[str, str, Size | None]]:
+    """Yield each eval and variant: its name, its description, its size at default settings.
+
+    A user's own variant may have no size.
+    """
     for name, entry in evals().items():
         yield name, entry.description, entry.size
         for variant, facts in entry.variants.items():

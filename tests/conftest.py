@@ -30,6 +30,12 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_registry_of_the_developer(tmp_path_factory):
+    """Use an empty folder as the user's own registry."""
+    os.environ["MISSTEP_REGISTRY"] = str(tmp_path_factory.mktemp("registry"))
+
+
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch):
     """Refuse connections that leave this machine."""

@@ -22,6 +22,14 @@ def test_list_prints_every_eval_and_variant():
     assert "3,400" in result.output
 
 
+def test_configs_lists_names_and_prints_the_path_of_one():
+    assert "processbench-paper-maj8" in run("configs").output
+    path = Path(run("configs", "processbench-paper-maj8").output.strip())
+    assert path.is_file()
+    listed = {entry["name"]: entry["path"] for entry in json.loads(run("configs", "--json").output)}
+    assert listed["processbench-paper-maj8"] == str(path)
+
+
 def test_check_summarises_a_good_file(own_file):
     result = run("data", "check", str(own_file))
     assert result.exit_code == 0

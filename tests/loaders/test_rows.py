@@ -4,6 +4,7 @@ import pytest
 
 from misstep.loaders import check_file, first_error_dataset, load_rows
 from misstep.registry import DataError, UnknownNameError
+from misstep.samples import problem_cluster
 
 
 def write(tmp_path, name, rows):
@@ -19,6 +20,7 @@ def test_a_row_becomes_a_sample(own_file):
         "label": 0,
         "has_error": True,
         "subset": "sums",
+        "cluster": problem_cluster("1 + 1?"),
         "generator": None,
         "steps": ["1 + 1 = 3."],
         "n_steps": 1,

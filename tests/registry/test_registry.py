@@ -1,14 +1,13 @@
+import inspect
 import subprocess
 import sys
 
 import pytest
-from inspect_ai import Task
 from pydantic import Field
 
 from misstep.registry import RegistryError, domains, evals, find_domain, published, sources
 from misstep.registry._facts import Fact, read_facts
 from misstep.registry._sources import Source
-from misstep.registry._variants import Eval
 
 
 class Part(Fact):
@@ -154,30 +153,15 @@ def test_estimated_prompt_tokens_are_a_third_of_the_characters(real_rows):
         assert estimate == pytest.approx(sum(map(len, prompts)) / 3, rel=0.05)
 
 
-def test_a_variant_with_an_argument_that_the_task_lacks_is_refused(monkeypatch):
-    from misstep.registry import _variants
+def test_every_variant_has_a_size_and_arguments_that_its_task_has():
+    import misstep.evals
 
-    entry = Eval.model_validate(
-        {
-            "description": "d",
-            "version": 1,
-            "size": {"samples": 1, "prompt_tokens": 1, "completion_tokens": 1},
-            "variants": {
-                "odd": {
-                    "description": "d",
-                    "args": {"subst": "x"},
-                    "size": {"samples": 1, "prompt_tokens": 1, "completion_tokens": 1},
-                }
-            },
-        }
-    )
-    monkeypatch.setattr(_variants, "evals", lambda: {"base": entry})
-
-    def base(subset: str | None = None) -> Task:
-        raise AssertionError("not run")
-
-    with pytest.raises(RegistryError, match="Did you mean 'subset'"):
-        _variants.register_variants(base)
+    for name, entry in evals.bundled().items():
+        task = getattr(misstep.evals, name.replace("-", "_"))
+        parameters = inspect.signature(task).parameters
+        for short, variant in entry.variants.items():
+            assert variant.size is not None, short
+            assert variant.args.keys() <= parameters.keys(), short
 
 
 def test_variants_are_registered_with_their_own_defaults():
