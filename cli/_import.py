@@ -12,6 +12,7 @@ from misstep.cli._output import (
     results_object,
     some_ids,
 )
+from misstep.loaders import folder_lock
 from misstep.reports import import_files
 
 
@@ -52,7 +53,9 @@ def import_results(
     """
     console = Console()
     objects = []
-    for imported in import_files(files, log_dir, source, subset, model, threshold):
+    with folder_lock(log_dir, wait=True):
+        found = list(import_files(files, log_dir, source, subset, model, threshold))
+    for imported in found:
         log = imported.log
         results = finished_results(log)
         objects.append(results_object(log) | {"differing": imported.differing})

@@ -20,8 +20,8 @@ from misstep.forge._example import Example
 from misstep.forge._files import data_files, dataset_card, json_lines
 from misstep.forge._inject import InjectionResult
 from misstep.forge._task import injection_task, logged_example, on_result
-from misstep.loaders import RawRow, write_files
-from misstep.registry import DataError, MisstepError
+from misstep.loaders import RawRow, folder_lock, write_files
+from misstep.registry import DataError, MisstepError, find_secret
 
 SETTINGS_FILE = "build.json"
 ANSWERS_FILE = "answers.jsonl"
@@ -65,6 +65,27 @@ def build_set(
     """Build a set in a folder, or resume its build. `on_each` gets the result of each sample."""
     record = {"source": source, **asdict(settings), "injector": str(injector)}
     record |= {"reviewer": str(reviewer)} if reviewer else {}
+    for model in (injector, reviewer):
+        if model is not None and (secret := find_secret(model.api.base_url)):
+            raise MisstepError(
+                f"{model}: logs keep the base URL, and it must not hold a secret: {secret}. "
+                "Set keys in the environment, such as OPENAI_API_KEY."
+            )
+    with folder_lock(folder):
+        return _build(source, rows, settings, injector, reviewer, folder, calls, on_each, record)
+
+
+def _build(
+    source: str,
+    rows: Iterable[RawRow],
+    settings: BuildSettings,
+    injector: Model,
+    reviewer: Model | None,
+    folder: Path,
+    calls: CallSettings,
+    on_each: Callable[[InjectionResult], None],
+    record: dict[str, Any],
+) -> BuildResult:
     _claim(folder, record)
     draw = draw_solutions(rows, settings)
     if not draw.chosen:

@@ -9,8 +9,9 @@ from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import ChatCompletionChoice
 from inspect_ai.scorer import CORRECT, Score
 
+from misstep.plain_text import metric_key
 from misstep.registry import MisstepError
-from misstep.reports._runs import read_log
+from misstep.reports._runs import read_log, refuse_lost_samples
 from misstep.reports._text import csv_text, file_name, json_lines, json_text, to_json
 from misstep.samples import IterationRecord, critic_verdict, search_iterations, search_result
 from misstep.scorers import reasoning_of
@@ -60,6 +61,7 @@ def export_log(location: str, file_format: str) -> Export:
             f"{location}: not a log of {'guided search' if search else 'a first-error eval'}. "
             f"Its scores are {', '.join(metrics) or 'none'}; {scorer} is required."
         )
+    refuse_lost_samples(log, len(log.samples or []), location)
     samples = [sample for sample in log.samples or [] if scorer in (sample.scores or {})]
     failed = len(log.samples or []) - len(samples)
     if search:
@@ -139,8 +141,10 @@ def _result_row(sample: EvalSample, kept: tuple[str, ...], critique: str) -> Row
 
 def _percent(metrics: dict[str, float], prefix: str) -> Row:
     # An undefined metric is null or empty, never 0.
-    percent: Row = to_json({name: metrics[f"{prefix}{name}"] * 100 for name in _METRICS})
-    return percent | {name: int(metrics[f"{prefix}{name}"]) for name in _COUNTS}
+    percent: Row = to_json(
+        {name: metrics[metric_key(f"{prefix}{name}")] * 100 for name in _METRICS}
+    )
+    return percent | {name: int(metrics[metric_key(f"{prefix}{name}")]) for name in _COUNTS}
 
 
 def _score(sample: EvalSample, scorer: str = "first_error") -> Score:

@@ -158,10 +158,22 @@ def read_run(location: str, file: str | None = None) -> Run:
     with _log_errors(location), _no_garbage_collection():
         log = read_eval_log(location, header_only=True)
         name = _countable_eval(log, location)
-        samples = read_samples(log, read_eval_log_sample_summaries(location), location)
+        summaries = read_eval_log_sample_summaries(location)
+        refuse_lost_samples(log, len(summaries), location)
+        samples = read_samples(log, summaries, location)
     if not any(sample.scores for sample in samples):
         raise MisstepError(f"{location}: empty: no sample has a score.")
     return _run(log, location, file or location.rpartition("/")[2], name, samples)
+
+
+def refuse_lost_samples(log: EvalLog, found: int, location: str) -> None:
+    """Raise an error if a log holds fewer samples than its header claims."""
+    claimed = log.results.total_samples if log.results else 0
+    if found < claimed and not (log.results and log.results.early_stopping):
+        raise MisstepError(
+            f"{location}: it holds {found:,} of the {claimed:,} samples that its header claims. "
+            "The others are lost: run the eval again, with distinct ids and with log samples on."
+        )
 
 
 def read_log(location: str, header_only: bool = False) -> EvalLog:

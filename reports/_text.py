@@ -12,7 +12,7 @@ from importlib.resources import files
 from math import isfinite, isnan
 from typing import Any
 
-from misstep.registry import printable
+from misstep.plain_text import one_line
 
 UNDEFINED = "–"
 """Stands for a metric that is undefined."""
@@ -59,11 +59,6 @@ def dollars(value: float | None) -> str:
     if value is None or isnan(value):
         return UNDEFINED
     return f"${value:,.2f}" if value >= 0.1 or value == 0 else f"${value:.4f}"
-
-
-def one_line(text: object) -> str:
-    """Text in one line, without terminal control characters."""
-    return " ".join(printable(str(text)).split())
 
 
 def markdown_text(text: object) -> str:

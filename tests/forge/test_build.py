@@ -306,7 +306,7 @@ def test_a_folder_that_somebody_else_filled_runs_no_code(forged, tmp_path):
 def test_a_line_of_answers_that_cannot_be_read_is_asked_again(forged, spoilt):
     built, _ = forged(injector, num_examples=3)
     path = built.folder / "answers.jsonl"
-    first, second, third = path.read_bytes().splitlines()
+    _, second, third = path.read_bytes().splitlines()
     path.write_bytes(b"\n".join([spoilt, second, third[: len(third) // 2]]))
     again, server = forged(injector, num_examples=3)
     assert len(server.requests) == 2

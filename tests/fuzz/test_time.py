@@ -1,4 +1,4 @@
-"""Text made to be slow is read in a bounded time, of the processor and not of a clock, and memory."""
+"""Text made to be slow is read in bounded time (of the processor, not of a clock) and memory."""
 
 import subprocess
 import sys
