@@ -53,8 +53,8 @@ def chart_bytes(chart: "Chart", form: ChartFormat) -> bytes:
     """Draw a chart and return the bytes of the file."""
     # A control character in a label ends the process in the library that draws.
     library = chart_library()
-    with library.data_transformers.enable(consolidate_datasets=False):
-        chart = library.Chart.from_dict(printable_strings(chart.to_dict()))
+    library.data_transformers.consolidate_datasets = False
+    chart = library.Chart.from_dict(printable_strings(chart.to_dict()))
     if form == "png":
         picture = BytesIO()
         chart.save(picture, format="png", scale_factor=2)
