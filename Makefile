@@ -6,6 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 CANARY := build/canary
 PACKAGES := $(filter-out tests benchmarks misstep,$(patsubst %/,%,$(dir $(wildcard */__init__.py))))
+TASK_FILES := $(filter-out %/__init__.py $(wildcard evals/_*.py),$(wildcard evals/*.py))
+# Rules that want one folder, one entry point and one eval.yaml for each eval. Here an eval is a file in one package, and its
+# facts are in registry/evals.yaml.
+LAYOUT_RULES := main_file,registry,eval_yaml
 # Left by a build of the package, this folder hides from Inspect that misstep is installed.
 LEFT_BY_BUILDS := misstep.egg-info
 # The uv of this machine, else the locked one in a folder of the environment. It trusts the certificates of the system, as pip does.
@@ -18,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # `make test COVERAGE=1` measures which lines the tests run.
 PYTEST_OPTIONS := -n 3 --dist loadfile $(if $(COVERAGE),$(PACKAGES:%=--cov=%) --cov=misstep --cov-fail-under=90)
 
-.PHONY: help setup demo test unit lint types linked canary bench soak short audit reference lock clean
+.PHONY: help setup demo test unit lint types linked docs wheel canary bench soak short audit reference lock clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
@@ -47,6 +51,7 @@ lint: setup linked  ## Check style and format.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/inspect-evals-lint --all
+	$(BIN)/inspect-evals-lint --preset single-eval $(TASK_FILES:%=--task %) --select IEFS,IECQ,IETS,IEBP,IESC --ignore $(LAYOUT_RULES)
 
 types: setup linked  ## Check types.
 	MYPYPATH=build/types $(BIN)/mypy -p misstep
@@ -56,6 +61,16 @@ linked:
 	@rm -rf build/types && mkdir -p build/types/misstep
 	@for file in misstep/*.py misstep/py.typed; do ln -sfn ../../../$$file build/types/$$file; done
 	@for package in $(PACKAGES); do ln -sfn ../../../$$package build/types/misstep/$$package; done
+
+docs: setup linked  ## Build the documentation site in build/site.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# Built from a copy, because setuptools leaves files behind that would get into the next build.
+wheel: setup  ## Build the package in dist/.
+	@rm -rf build/source dist && mkdir -p build/source
+	@git ls-files -z --cached --others --exclude-standard | tar cf - --null -T - | tar xf - -C build/source
+	@$(UV) build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist build/source
+	@ls dist
 
 canary: setup  ## Run all tests against the newest inspect-ai of the package index.
 	@mkdir -p $(CANARY)

@@ -72,8 +72,13 @@ def _steps_at_once() -> Measurement:
         model = local_model(server.url)
         # The first run is not measured: it imports the client libraries.
         _, parallel, sequential = (
-            seconds(processbench(source=str(path), critic="stepwise", order=order), model)
-            for order in ("parallel", "parallel", "sequential")
+            seconds(
+                processbench(
+                    source=str(path), critic="stepwise", style="single_token", calls=calls
+                ),
+                model,
+            )
+            for calls in ("parallel", "parallel", "sequential")
         )
         if len(server.requests) != 3 * STEPS:
             raise RuntimeError(f"{len(server.requests)} calls instead of {3 * STEPS}")

@@ -39,7 +39,13 @@ def measure() -> Iterator[Measurement]:
     yield from _measured(
         _processbench("ProcessBench", 400, target=OVER_PLAIN),
         _processbench("ProcessBench, 8 votes", 400, "votes=8"),
-        _processbench("ProcessBench, stepwise", 100, "critic=stepwise", reply="plus_minus"),
+        _processbench(
+            "ProcessBench, stepwise",
+            100,
+            "critic=stepwise",
+            "style=single_token",
+            reply="plus_minus",
+        ),
         _recovery(20),
         _search(25),
         _forge(400),

@@ -1,6 +1,7 @@
 """The command `misstep` and its subcommands."""
 
 import sys
+from errno import EDQUOT, ENOSPC
 from importlib import import_module
 from importlib.metadata import version
 
@@ -84,6 +85,11 @@ def _message(problem: Exception) -> str | None:
             return printable(Text.from_markup(str(problem.message)).plain)
         except MarkupError:
             return printable(str(problem.message))
+    if isinstance(problem, OSError) and problem.errno in (ENOSPC, EDQUOT):
+        where = f"{problem.filename}: " if problem.filename else ""
+        return printable(
+            f"{where}{problem.strerror}. Free some space, then rerun the same command."
+        )
     if isinstance(problem, OSError) and problem.filename:
         return printable(f"{problem.filename}: {problem.strerror}.")
     return None

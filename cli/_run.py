@@ -54,19 +54,20 @@ def run_eval(
     """
     if (resume is None) == (eval_name is None):
         raise click.UsageError("Name an eval, or a folder to --resume.")
-    collect_rarely()
-    # First of all, so that Inspect is loaded there while it is loaded here.
-    start_fork_server()
-    from misstep.loaders import folder_lock
-    from misstep.runs import EvalCommand, SplitRun
-
-    if resume is not None:
-        run = SplitRun.open(resume)
-    else:
-        command = EvalCommand.parse(str(eval_name), task_args, limit, options, max_connections)
-        run = SplitRun.create(command, shards or processes, log_dir)
-    resuming = f"Resume: misstep run --resume {run.folder}"
+    resuming = "No sample was run: rerun the same command."
     try:
+        collect_rarely()
+        # First of all, so that Inspect is loaded there while it is loaded here.
+        start_fork_server()
+        from misstep.loaders import folder_lock
+        from misstep.runs import EvalCommand, SplitRun
+
+        if resume is not None:
+            run = SplitRun.open(resume)
+        else:
+            command = EvalCommand.parse(str(eval_name), task_args, limit, options, max_connections)
+            run = SplitRun.create(command, shards or processes, log_dir)
+        resuming = f"Resume: misstep run --resume {run.folder}"
         with folder_lock(run.folder):
             if resume is not None and max_connections is not None:
                 changed = {"max_connections": max_connections}

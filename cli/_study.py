@@ -19,7 +19,7 @@ _PAGE = "study.md"
 @click.option("--model", "models", multiple=True, help="A model to study. Repeatable.")
 @click.option("--critic", default="critique", help="How models are asked.")
 @task_args_option
-@embedded_option(100, "the set")
+@embedded_option(0, "the set")
 @log_dir_option("logs/study")
 @output_option("FOLDER", f"Folder for {_PAGE} and {STUDY_FOLDER}/.", default=".")
 def study(

@@ -5,6 +5,7 @@ from misstep.evals.deltabench import deltabench
 from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.error_recovery import error_recovery
 from misstep.evals.guided_search import guided_search
+from misstep.evals.prmbench import prmbench
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
 
@@ -14,6 +15,7 @@ __all__ = [
     "deltabench_sections",
     "error_recovery",
     "guided_search",
+    "prmbench",
     "procedural",
     "processbench",
 ]

@@ -58,6 +58,17 @@ ERROR_SECTIONS_VIEW = _view(
     TaskSamplesSort.score("error_sections", "f1", dir="asc"),
 )
 
+STEP_VALIDITY_VIEW = _view(
+    "Labels of steps",
+    [
+        *("target", "answer"),
+        *(_score("step_validity", name) for name in ("accuracy", "tp", "fp", "tn", "fn")),
+        *(_score("first_error"), "tokens", "error"),
+    ],
+    {"step_validity": "Steps", "first_error": "First error", "subset": "Class"},
+    TaskSamplesSort.score("step_validity", "accuracy", dir="asc"),
+)
+
 RECOVERY_VIEW = _view(
     "Error recovery",
     [

@@ -1,5 +1,11 @@
 """Adversarial NuminaMath: find a late logical error that was injected into a worked solution.
 
+Protocol: as ProcessBench, on solutions in which a model rewrote one late step and all later ones.
+Named checks decided which of them are accepted (`misstep forge build`).
+
+Metric: first-error accuracy, the share of solutions with an error for which the critic names
+exactly the first wrong step. A reply without a verdict counts as wrong.
+
 misstep forge build --source numinamath --num-examples 1000 --model openai/gpt-4o -o built
 inspect eval evals/adversarial_numinamath.py -T source=built/adversarial.jsonl --model openai/gpt-4o
 inspect eval misstep/adversarial_numinamath.sample --model openai/gpt-4o-mini
@@ -12,41 +18,47 @@ from inspect_ai.solver import Solver
 
 from misstep.evals._views import FIRST_ERROR_VIEW
 from misstep.forge import adversarial_dataset
-from misstep.registry import Tag, evals, register_variants
+from misstep.loaders import RowOrder
+from misstep.registry import Tag, check_arguments, evals, register_variants
 from misstep.scorers import detections, first_error, first_error_lenient, subset_column
-from misstep.solvers import Order, find_critic
+from misstep.solvers import Calls, find_critic
 
 
 @task
+@check_arguments
 def adversarial_numinamath(
     source: str = "sample",
-    subset: str | None = None,
+    subset: str | list[str] | None = None,
     domain: str = "mathematics",
     critic: str | Solver = "critique",
     votes: int = 1,
     adaptive: bool = False,
     weighted: bool = False,
-    style: str = "single_token",
-    order: Order = "sequential",
+    style: str = "plain",
+    calls: Calls = "sequential",
     tag: Tag | None = None,
+    order: RowOrder = "interleaved",
 ) -> Task:
     """Find the injected error in a worked solution, or accept an untouched solution.
 
     Args:
         source: A file that `misstep forge build` wrote, or sample: the 64 bundled solutions.
-        subset: Use only this subset: one of the corpus's own sources.
+        subset: Use only this subset, or these: the corpus's own sources.
         domain: The prompt of critique: mathematics, generic, science or programming.
         critic: critique (reads the whole solution at once), stepwise, a baseline (no_error,
-            last_step, uniform, label_distribution), or your own solver as `file.py@solver`.
+            last_step, late_window, uniform, arithmetic, label_distribution), or your own solver as
+            `file.py@solver`.
         votes: The number of votes that decide a critique.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
-        style: The prompts of stepwise: single_token, written or plain.
-        order: The order of stepwise: sequential or parallel.
+        style: The prompts of stepwise: plain, written, single_token or rlhflow.
+        calls: The calls of stepwise: sequential or parallel.
         tag: The word for a step in the prompt: paragraph, step or proof_step.
+        order: The order of rows: interleaved, so that the first rows have both classes and all
+            subsets, or published: as in the file.
     """
-    dataset = adversarial_dataset(source, subset)
-    judged_by = find_critic(critic, dataset, domain, tag, votes, adaptive, weighted, style, order)
+    dataset = adversarial_dataset(source, subset, order)
+    judged_by = find_critic(critic, dataset, domain, tag, votes, adaptive, weighted, style, calls)
     return Task(
         dataset=dataset,
         solver=judged_by.solver,
@@ -57,6 +69,7 @@ def adversarial_numinamath(
             detections(votes, weighted),
         ],
         config=judged_by.config,
+        metadata=judged_by.metadata,
         viewer=FIRST_ERROR_VIEW,
         headline_metric=HeadlineMetric(scorer="detections", metric="first_error_accuracy"),
         version=evals()["adversarial_numinamath"].version,

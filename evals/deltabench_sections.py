@@ -1,5 +1,11 @@
 """DeltaBench: every erroneous section of a long chain of thought (He et al., arXiv 2502.19361).
 
+Protocol: one critique at temperature 1 and top_p 0.8, as published, which names every erroneous
+section. The rows are the published ones; the prompt is misstep's.
+
+Metric: macro F1 of the named sections, the mean over solutions. `error_sections_published` follows
+the published script, `error_sections` corrects its mistakes.
+
 inspect eval evals/deltabench_sections.py --model openai/gpt-4o-mini
 inspect eval evals/deltabench_sections.py -T structured=true --model openai/gpt-4o-mini
 inspect eval evals/deltabench_sections.py -T critic=section_range --model mockllm/model
@@ -11,15 +17,16 @@ from inspect_ai.log import HeadlineMetric
 from inspect_ai.solver import Solver
 
 from misstep.evals._views import ERROR_SECTIONS_VIEW
-from misstep.loaders import error_sections_dataset
-from misstep.registry import evals, register_variants
+from misstep.loaders import RowOrder, error_sections_dataset
+from misstep.registry import check_arguments, evals, register_variants
 from misstep.scorers import error_sections, error_sections_published, subset_column
 from misstep.solvers import find_section_critic, sections_prompt, warn_of_long_prompts
 
 
 @task
+@check_arguments
 def deltabench_sections(
-    subset: str | None = None,
+    subset: str | list[str] | None = None,
     source: str = "deltabench",
     critic: str | Solver = "critique",
     structured: bool = False,
@@ -28,11 +35,13 @@ def deltabench_sections(
     exclude_misfits: bool = False,
     context: int | None = None,
     accept: str | None = None,
+    order: RowOrder = "interleaved",
 ) -> Task:
     """Find every erroneous section of a long chain of thought, as the DeltaBench paper asks.
 
     Args:
-        subset: Use only this kind of problem: math, code, Physics&Chemistry&Biology or general.
+        subset: Use only this kind of problem, or these: math, code, general,
+            Physics&Chemistry&Biology.
         source: A registered source, or your own JSON, JSONL, CSV or Parquet file.
         critic: critique, a baseline (no_error, all_sections, section_range), or your own solver as
             `file.py@solver`.
@@ -42,8 +51,10 @@ def deltabench_sections(
         exclude_misfits: Exclude the rows whose annotations do not fit their sections.
         context: The model's context in tokens. A warning names longer prompts before the run.
         accept: The sha256 of a changed copy of a registered source that you want to use.
+        order: The order of rows: interleaved, so that the first rows have both classes and all
+            subsets, or published: as in the file.
     """
-    dataset = error_sections_dataset(source, subset, accept, exclude_misfits)
+    dataset = error_sections_dataset(source, subset, accept, exclude_misfits, order)
     judged_by = find_section_critic(critic, structured, first, last)
     if critic == "critique":
         warn_of_long_prompts(

@@ -1,5 +1,12 @@
 """Error recovery: can a model recover from a mistake in reasoning that is given as its own?
 
+Protocol: OpenAI's Error Recovery on 1,436 problems of BIG-Bench Mistake (Tyen et al., arXiv
+2311.08516). Each problem is solved from the question alone (NR), after correct steps (CR) and after
+the same steps with a wrong one (IR), which are given as the model's own reasoning.
+
+Metric: the share of right answers in IR, beside NR and CR on the same problems. The strict scorer
+compares character by character, as published.
+
 inspect eval evals/error_recovery.py --model openai/gpt-4o-mini
 inspect eval evals/error_recovery.py@error-recovery.small --model openai/gpt-4o-mini
 inspect eval evals/error_recovery.py -T notice=end -T notice_for=IR --model openai/gpt-4o-mini
@@ -12,8 +19,8 @@ from inspect_ai.log import HeadlineMetric
 from inspect_ai.model import GenerateConfig
 
 from misstep.evals._views import RECOVERY_VIEW
-from misstep.loaders import recovery_dataset
-from misstep.registry import evals, register_variants
+from misstep.loaders import RowOrder, recovery_dataset
+from misstep.registry import check_arguments, evals, register_variants
 from misstep.scorers import recovery, recovery_lenient, subset_column
 from misstep.solvers import AnswerRole, Notice, NoticeFor, TurnChoice, continuation
 
@@ -21,17 +28,19 @@ NAME = "error-recovery"
 
 
 @task(name="error-recovery")
+@check_arguments
 def error_recovery(
     per_task: int | None = None,
     source: str = "big_bench_mistake",
     own_reasoning: bool = True,
     notice: Notice | None = None,
     notice_for: NoticeFor = "all",
-    answer_role: AnswerRole = "system",
+    answer_role: AnswerRole = "auto",
     turn: TurnChoice = "auto",
     seed: int = 0,
     max_tokens: int | None = None,
     accept: str | None = None,
+    order: RowOrder = "interleaved",
 ) -> Task:
     """Solve problems without given steps (NR), after correct ones (CR), and after a wrong one (IR).
 
@@ -41,14 +50,17 @@ def error_recovery(
         own_reasoning: Give the steps as the model's own reasoning. Otherwise as the user's.
         notice: Say that there might be a mistake: immediate or end.
         notice_for: Give the notice in all variations, or in IR only.
-        answer_role: The role that asks for the final answer: system or user.
+        answer_role: The role that asks for the final answer: system, user, or auto: system, as
+            published, unless the provider has no place for a late system message.
         turn: How the model continues its own steps: auto, continued, new_turn or asked.
         seed: The seed of generated problems.
         max_tokens: The most tokens of a reply. `--max-tokens` overrides it.
         accept: The sha256 of a changed copy of a registered source that you want to use.
+        order: The order of rows: interleaved, so that the first rows have all tasks, or published:
+            as in the files.
     """
     return Task(
-        dataset=recovery_dataset(source, per_task, seed, accept),
+        dataset=recovery_dataset(source, per_task, seed, accept, order),
         solver=continuation(
             own_reasoning=own_reasoning,
             notice=notice,

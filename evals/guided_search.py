@@ -1,5 +1,11 @@
 """Guided search: rewards choose the steps of a solution (after GroundedPRM, arXiv 2510.14942).
 
+Protocol: the policy proposes n candidates for each step, a reward model scores them, and the best
+one continues the solution. Baselines: beam search, best-of-n, majority voting, plain decoding.
+
+Metric: the accuracy of final answers, which are compared mathematically, beside tokens and calls. A
+solution without an answer counts as wrong.
+
 inspect eval evals/guided_search.py --model vllm/policy --model-role reward=vllm/judge
 inspect eval evals/guided_search.py -T source=amc23,aime24 --model vllm/policy
     --model-role 'reward={model: prm/qwen2.5-math-prm-7b, model_args: {base_url: "http://x:8001"}}'
@@ -14,13 +20,14 @@ from inspect_ai.log import HeadlineMetric
 from misstep import solvers
 from misstep.evals._views import FINAL_ANSWER_VIEW
 from misstep.loaders import problems_dataset
-from misstep.registry import evals, register_variants
+from misstep.registry import check_arguments, evals, register_variants
 from misstep.rewards import Aggregation
 from misstep.scorers import final_answer, subset_column
 from misstep.solvers import Continuation, Method, search_config
 
 
 @task
+@check_arguments
 def guided_search(
     source: str | list[str] = "math500",
     method: Method = "greedy",

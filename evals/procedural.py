@@ -1,5 +1,11 @@
 """Procedural: find the earliest wrong step in solutions that are generated for each run.
 
+Protocol: as ProcessBench with the generic prompt, on solutions whose labels are right by
+construction. Another seed gives other rows, so no model has seen them in training.
+
+Metric: F1, the harmonic mean of the accuracy on rows with an error (exactly the first wrong step)
+and on rows without one (-1). A reply without a verdict counts as wrong.
+
 inspect eval evals/procedural.py --model openai/gpt-4o-mini
 inspect eval evals/procedural.py -T seed=7 -T steps=12 -T position=late --model openai/gpt-4o-mini
 inspect eval evals/procedural.py -T families=sorting,brackets --model openai/gpt-4o-mini
@@ -12,12 +18,13 @@ from inspect_ai.solver import Solver
 
 from misstep.evals._views import FIRST_ERROR_VIEW
 from misstep.loaders import procedural_dataset, streamed
-from misstep.registry import Tag, evals, register_variants
+from misstep.registry import Tag, check_arguments, evals, register_variants
 from misstep.scorers import first_error, first_error_lenient, subset_column
-from misstep.solvers import Order, find_critic
+from misstep.solvers import Calls, find_critic
 
 
 @task
+@check_arguments
 def procedural(
     seed: int = 0,
     n: int = 500,
@@ -32,8 +39,8 @@ def procedural(
     votes: int = 1,
     adaptive: bool = False,
     weighted: bool = False,
-    style: str = "single_token",
-    order: Order = "sequential",
+    style: str = "plain",
+    calls: Calls = "sequential",
     threshold: float | None = None,
     tag: Tag | None = None,
 ) -> Task:
@@ -50,13 +57,13 @@ def procedural(
         correct_share: The share of rows without an error.
         domain: The prompt of critique: generic, mathematics, science or programming.
         critic: critique (reads the whole solution at once), stepwise, reward (the first step under
-            a threshold), a baseline (no_error, last_step, uniform, label_distribution), or your own
-            solver as `file.py@solver`.
+            a threshold), a baseline (no_error, last_step, late_window, uniform, arithmetic,
+            label_distribution), or your own solver as `file.py@solver`.
         votes: The number of votes that decide a critique.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
-        style: The prompts of stepwise and reward: single_token, written or plain.
-        order: The order of stepwise: sequential or parallel.
+        style: The prompts of stepwise and reward: plain, written, single_token or rlhflow.
+        calls: The calls of stepwise: sequential or parallel.
         threshold: Steps with a smaller reward are wrong. Default: the reward model's own value.
         tag: The word for a step in the prompt: paragraph, step or proof_step.
     """
@@ -64,7 +71,7 @@ def procedural(
         seed, n, steps, position, error_types, families, difficulty, correct_share
     )
     judged_by = find_critic(
-        critic, dataset, domain, tag, votes, adaptive, weighted, style, order, threshold
+        critic, dataset, domain, tag, votes, adaptive, weighted, style, calls, threshold
     )
     return Task(
         dataset=streamed(dataset),
@@ -75,6 +82,7 @@ def procedural(
             subset_column(),
         ],
         config=judged_by.config,
+        metadata=judged_by.metadata,
         viewer=FIRST_ERROR_VIEW,
         headline_metric=HeadlineMetric(scorer="first_error", metric="f1_score"),
         version=evals()["procedural"].version,

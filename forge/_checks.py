@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import floor
 
+from misstep.arithmetic import false_equations
 from misstep.boxes import boxes, last_boxed
-from misstep.forge._arithmetic import false_equations
 from misstep.forge._example import Example, read_examples
 from misstep.forge._plausibility import plausibility_problems
 from misstep.loaders import BadRow, read_rows

@@ -3,7 +3,14 @@
 from inspect_ai.dataset import MemoryDataset, Sample
 
 from misstep.forge._offline import sample_examples
-from misstep.loaders import check_rows, first_error_dataset, first_error_sample
+from misstep.loaders import (
+    RowOrder,
+    Subsets,
+    check_rows,
+    first_error_dataset,
+    first_error_sample,
+    ordered,
+)
 from misstep.samples import third_of
 from misstep.verdicts import NO_ERROR
 
@@ -14,13 +21,15 @@ _NOT_LOGGED = ("original_steps", "rationale", "what_changed", "detection_difficu
 """Fields that critics do not need. They would double the size of the log."""
 
 
-def adversarial_dataset(source: str, subset: str | None = None) -> MemoryDataset:
+def adversarial_dataset(
+    source: str, subset: Subsets = None, order: RowOrder = "interleaved"
+) -> MemoryDataset:
     """Return built examples: the problem as input, the label as target, the steps as metadata."""
     if source == SAMPLE:
         rows, _ = check_rows(enumerate((one.row() for one in sample_examples()), 1))
-        samples = [first_error_sample(row) for row in rows]
+        samples = [first_error_sample(row) for row in ordered(rows, order)]
     else:
-        samples = list(first_error_dataset(source, subset))
+        samples = list(first_error_dataset(source, subset, order=order))
     for sample in samples:
         _add_position(sample)
     return MemoryDataset(samples, name=f"adversarial-{SAMPLE}" if source == SAMPLE else source)

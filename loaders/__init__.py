@@ -3,13 +3,18 @@
 from misstep.loaders._files import RawRow, read_rows, write_files
 from misstep.loaders._first_error import (
     FirstErrorRow,
+    RowOrder,
+    Subsets,
     check_file,
     check_rows,
     error_sections_dataset,
     first_error_dataset,
     first_error_sample,
     load_rows,
+    ordered,
+    step_validity_dataset,
 )
+from misstep.loaders._formats import PRMBENCH_GROUPS
 from misstep.loaders._locks import folder_lock
 from misstep.loaders._problems import problems_dataset
 from misstep.loaders._procedural import LazyDataset, RowStream, procedural_dataset, streamed

@@ -9,7 +9,7 @@ import io
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -28,6 +28,10 @@ _BUFFER = 1 << 20
 """Bytes that are read at a time."""
 
 
+Refuse = Callable[[int, str], None]
+"""What happens to a bad line or row, by its number and its problem."""
+
+
 def file_format(address: str) -> str:
     """Return the file name's extension in lower case; that before `.gz` for a compressed file."""
     # fsspec chains addresses: `zip://rows.jsonl::archive.zip`, `simplecache::s3://bucket/rows.csv`.
@@ -38,10 +42,11 @@ def file_format(address: str) -> str:
     return ""
 
 
-def read_rows(address: str) -> Iterator[RawRow]:
+def read_rows(address: str, refuse: Refuse | None = None) -> Iterator[RawRow]:
     """Yield the rows of a local file or any fsspec address; raise DataError if that fails.
 
-    Memory is bounded, except for JSON and compressed Parquet, which are read as a whole.
+    With `refuse`, a line that cannot be read is given to it, and reading continues. Memory is
+    bounded, except for JSON and compressed Parquet, which are read as a whole.
     """
     if file_format(address) not in FORMATS:
         raise DataError(
@@ -51,7 +56,7 @@ def read_rows(address: str) -> Iterator[RawRow]:
     target = address if "://" in address else str(user_path(address))
     try:
         with fsspec.open(target, "rb", compression="infer") as stream:
-            yield from _rows(stream, address)
+            yield from _rows(stream, address, refuse)
     except DataError:
         raise
     except Exception as problem:  # each file system and archive has errors of its own
@@ -64,63 +69,95 @@ def parse_rows(content: bytes, address: str) -> Iterator[RawRow]:
     return _rows(io.BytesIO(content), address)
 
 
-def _rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
-    readers = {".parquet": _parquet_rows, ".csv": _csv_rows, ".jsonl": _json_lines}
-    return readers.get(file_format(address), _json_rows)(stream, address)
+def _rows(stream: IO[bytes], address: str, refuse: Refuse | None = None) -> Iterator[RawRow]:
+    def stop(number: int, problem: str) -> None:
+        raise DataError(f"{address}: line {number}: {problem}.")
+
+    if file_format(address) == ".jsonl":
+        return _json_lines(stream, refuse or stop)
+    if file_format(address) == ".csv":
+        return _csv_rows(stream, address, refuse or stop)
+    if file_format(address) == ".parquet":
+        return _parquet_rows(stream, address)
+    return _json_rows(stream, address, refuse or stop)
 
 
-def _json_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
+def _json_rows(stream: IO[bytes], address: str, refuse: Refuse) -> Iterator[RawRow]:
+    content = stream.read()
     try:
-        rows = json.loads(stream.read().decode("utf-8-sig"))
+        rows = json.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
         raise DataError(
             f"{address}: byte {problem.start} is not UTF-8; save the file as UTF-8."
         ) from None
     except (ValueError, RecursionError) as problem:  # also a number of thousands of digits
+        if _is_object(content.partition(b"\n")[0]):
+            # Some benchmarks name files of JSON lines .json.
+            yield from _json_lines(io.BytesIO(content), refuse)
+            return
         raise DataError(
             f"{address}: not valid JSON ({problem}). If each line is an object, name it .jsonl."
         ) from None
+    if isinstance(rows, dict) and rows and all(isinstance(x, list) for x in rows.values()):
+        rows = list(_listed_rows(rows.values()))
     if not isinstance(rows, list):
         raise DataError(f"{address}: contains a JSON {type(rows).__name__}; a list is needed.")
     yield from enumerate(rows, start=1)
 
 
-def _json_lines(stream: IO[bytes], address: str) -> Iterator[RawRow]:
-    for number, line in enumerate(_lines(stream, address), start=1):
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _listed_rows(lists: Iterable[list[Any]]) -> Iterator[Any]:
+    """Yield the rows of several lists, such as the solutions of each question, with their place."""
+    for rows in lists:
+        for place, row in enumerate(rows):
+            yield {**row, "place": place} if isinstance(row, dict) else row
+
+
+def _json_lines(stream: IO[bytes], refuse: Refuse) -> Iterator[RawRow]:
+    for number, line in enumerate(_lines(stream, refuse), start=1):
         if line.strip():
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError) as problem:
-                raise DataError(
-                    f"{address}: line {number} is not valid JSON ({problem})."
-                ) from None
-            yield number, row
+                refuse(number, f"not valid JSON ({getattr(problem, 'msg', problem)})")
+            else:
+                yield number, row
 
 
-def _csv_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
-    reader = csv.DictReader(_lines(stream, address), strict=True)
+def _csv_rows(stream: IO[bytes], address: str, refuse: Refuse) -> Iterator[RawRow]:
+    reader = csv.DictReader(_lines(stream, refuse), strict=True)
     try:
         for number, row in enumerate(reader, start=1):
             # Cells beyond the header have the key None.
             if None in row:
-                raise DataError(f"{address}: row {number} has more cells than the header.")
-            yield number, {key: value for key, value in row.items() if value not in ("", None)}
+                refuse(reader.line_num, "more cells than the header")
+            else:
+                yield number, {key: value for key, value in row.items() if value not in ("", None)}
     except csv.Error as problem:
         raise DataError(
             f"{address}: not valid CSV at line {reader.line_num} ({problem})."
         ) from None
 
 
-def _lines(stream: IO[bytes], address: str) -> Iterator[str]:
-    """Yield lines of text. Only LF ends a line: U+2028 may stand inside a JSON string."""
+def _lines(stream: IO[bytes], refuse: Refuse) -> Iterator[str]:
+    """Yield lines of text, an empty one for a line that is refused.
+
+    Only LF ends a line: U+2028 may stand inside a JSON string.
+    """
     buffered = io.BufferedReader(stream, _BUFFER)  # type: ignore[type-var]
     for number, line in enumerate(buffered, start=1):
         try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
-            raise DataError(
-                f"{address}: line {number} is not UTF-8; save the file as UTF-8."
-            ) from None
+            refuse(number, "not UTF-8; save the file as UTF-8")
+            text = "\n"
+        yield text
 
 
 def _parquet_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:

@@ -2,17 +2,19 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from inspect_ai.dataset import MemoryDataset, Sample
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from misstep.generator import solutions
-from misstep.loaders._deltabench import PROBLEMS, first_error_fields
+from misstep.loaders._deltabench import PROBLEMS
 from misstep.loaders._files import RawRow, read_rows
+from misstep.loaders._formats import LABEL_PROBLEM, as_first_error
 from misstep.loaders._rows import (
+    ROW,
     SHOWN,
     BadRow,
     Id,
@@ -27,14 +29,21 @@ from misstep.loaders._rows import (
     whole_number,
     wrong_kind_message,
 )
-from misstep.loaders._sources import source_files
-from misstep.registry import DataError, RowKind, SourceFile, UnknownNameError, sources
+from misstep.loaders._sources import RowFile, source_files
+from misstep.registry import ROW_KINDS, DataError, RowKind, SourceFile, UnknownNameError, sources
 from misstep.samples import LabelMetadata, SolutionMetadata, problem_cluster
 from misstep.verdicts import NO_ERROR
 
 logger = logging.getLogger(__name__)
 
-FIRST_ERROR: tuple[RowKind, ...] = ("first_error", "error_sections")
+T = TypeVar("T")
+
+Subsets: TypeAlias = str | Sequence[str] | None
+"""One subset, several, or all."""
+RowOrder: TypeAlias = Literal["interleaved", "published"]
+"""The order of samples: the classes and subsets mixed, or the order of the files."""
+
+FIRST_ERROR: tuple[RowKind, ...] = ("first_error", "error_sections", "wrong_steps", "mistake")
 """The kinds of rows that have a first error."""
 
 
@@ -67,34 +76,44 @@ class FirstErrorMetadata(SolutionMetadata, LabelMetadata):
     """The number of steps. Summaries in a log drop long lists, and reports read summaries."""
 
 
-def check_rows(raw: Iterable[RawRow]) -> tuple[list[FirstErrorRow], list[BadRow]]:
-    """Return the good rows, and every problem of the bad ones."""
-    return validate_rows(raw, _row, _label_problems)
+def check_rows(
+    raw: Iterable[RawRow], needed: Sequence[RowKind] = FIRST_ERROR
+) -> tuple[list[FirstErrorRow], list[BadRow]]:
+    """Return the good rows, and every problem of the bad ones; `needed` are the allowed kinds."""
 
+    def read(number: int, content: dict[str, Any]) -> FirstErrorRow:
+        kind = row_kind(content)
+        if kind in FIRST_ERROR and kind not in (*needed, "first_error"):
+            raise ValueError(f"holds {ROW_KINDS[kind]}")
+        fields = as_first_error(content, number)
+        return FirstErrorRow.model_validate({"id": f"row-{number}"} | fields)
 
-def _row(number: int, content: dict[str, Any]) -> FirstErrorRow:
-    sections = row_kind(content) == "error_sections"
-    fields = first_error_fields(content) if sections else content
-    return FirstErrorRow.model_validate({"id": f"row-{number}"} | fields)
+    return validate_rows(raw, read, _label_problems)
 
 
 def _label_problems(row: FirstErrorRow) -> Iterator[tuple[str, str]]:
-    # Published rows of DeltaBench whose annotations do not fit are kept and flagged.
+    # Published rows whose annotations do not fit are kept and flagged.
     problem = index_problem(row.label, len(row.steps), NO_ERROR)
-    if problem and PROBLEMS not in row.extra:
+    if problem and not row.extra.keys() & {PROBLEMS, LABEL_PROBLEM}:
         yield "label", f"{problem}; labels are -1 or 0 to {len(row.steps) - 1}"
 
 
 def check_file(address: str) -> tuple[list[FirstErrorRow], list[BadRow]]:
     """Return the good rows of the user's own file, and every problem of the bad ones."""
-    rows, bad = check_rows(read_rows(address))
+    unread: list[BadRow] = []
+
+    def refuse(line: int, problem: str) -> None:
+        unread.append(BadRow(line, None, ROW, problem, place="line"))
+
+    rows, bad = check_rows(read_rows(address, refuse))
+    bad = sorted([*unread, *bad], key=lambda one: one.number)
     refuse_other_kind(rows, bad, address, FIRST_ERROR)
     return rows, bad
 
 
 def load_rows(
     source: str,
-    subset: str | None = None,
+    subset: Subsets = None,
     accept: str | None = None,
     needed: Sequence[RowKind] = FIRST_ERROR,
 ) -> list[FirstErrorRow]:
@@ -102,41 +121,92 @@ def load_rows(
 
     `accept` is the sha256 of a file that is accepted instead of the pinned one.
     """
-    rows = list(_rows(source, subset, accept, needed))
-    if subset is None:
+    chosen = _subset_names(subset)
+    rows = list(_rows(source, chosen, accept, needed))
+    if chosen is None:
         return rows
-    chosen = [row for row in rows if row.subset == subset]
-    if not chosen:
-        raise UnknownNameError("subset", subset, {row.subset for row in rows if row.subset})
-    return chosen
+    known = {row.subset for row in rows if row.subset}
+    for name in chosen:
+        if name not in known:
+            raise UnknownNameError("subset", name, known)
+    return [row for row in rows if row.subset in chosen]
+
+
+def _subset_names(subset: Subsets) -> list[str] | None:
+    return [subset] if isinstance(subset, str) else None if subset is None else list(subset)
+
+
+def interleaved(rows: Sequence[T], group: Callable[[T], object]) -> list[T]:
+    """Return rows so that the first ones of the result have all groups, by their shares.
+
+    The rows of a group keep their order. The result depends on nothing but the rows.
+    """
+    groups: dict[object, list[T]] = {}
+    for row in rows:
+        groups.setdefault(group(row), []).append(row)
+    places = [
+        (place / len(members), rank, row)
+        for rank, members in enumerate(groups.values())
+        for place, row in enumerate(members)
+    ]
+    return [row for _, _, row in sorted(places, key=lambda one: one[:2])]
+
+
+def ordered(rows: list[FirstErrorRow], order: RowOrder) -> list[FirstErrorRow]:
+    """Return rows in an order of samples."""
+    if order == "published":
+        return rows
+    mixed = interleaved(rows, lambda row: row.subset)
+    return interleaved(mixed, lambda row: row.label != NO_ERROR)
 
 
 def _rows(
-    source: str, subset: str | None, accept: str | None, needed: Sequence[RowKind]
+    source: str, subsets: list[str] | None, accept: str | None, needed: Sequence[RowKind]
 ) -> Iterator[FirstErrorRow]:
-    for file in source_files(source, needed, subset, accept):
+    for file in source_files(source, needed, subsets, accept):
         command = f"`misstep data check {file.address}`"
-        rows = all_good(*check_rows(file.rows), file.address, needed, command)
-        if file.entry is None:
-            yield from rows
-            continue
-        _check_counts(rows, file.entry, accepted=accept is not None)
-        for row in rows:
-            yield row if row.subset else row.model_copy(update={"subset": file.entry.subset})
+        rows, bad = check_rows(_with_subset(file), needed)
+        bad, repeated = _without_repeated(bad, file.address)
+        rows = all_good(rows, bad, file.address, needed, command)
+        if file.entry is not None:
+            _check_counts(rows, repeated, file.entry, accepted=accept is not None)
+        yield from rows
     generated = sources()[source].generated if source in sources() else None
-    if generated and subset in (None, generated.subset):
+    if generated and (subsets is None or generated.subset in subsets):
         made = solutions(generated.seed, generated.rows)
         raw = (one.row() | {"subset": generated.subset} for one in made)
         yield from check_rows(enumerate(raw, start=1))[0]
 
 
-def _check_counts(rows: list[FirstErrorRow], file: SourceFile, accepted: bool) -> None:
+def _with_subset(file: RowFile) -> Iterator[RawRow]:
+    """Yield the rows of a file, with the file's subset where they name none."""
+    known = {"subset": file.entry.subset} if file.entry and file.entry.subset else {}
+    for number, content in file.rows:
+        yield number, {**known, **content} if known and isinstance(content, dict) else content
+
+
+def _without_repeated(bad: list[BadRow], address: str) -> tuple[list[BadRow], int]:
+    """Return the other problems, and how often PRMBench repeats an id with another solution.
+
+    Its published loader uses the first row of an id, and so does this one.
+    """
+    repeated = [one for one in bad if one.kind == "wrong_steps" and one.field == "id"]
+    if repeated:
+        names = ", ".join(str(one.id) for one in repeated)
+        logger.warning("%s: ids that occur twice; the first row is used: %s.", address, names)
+    return [one for one in bad if one not in repeated], len(repeated)
+
+
+def _check_counts(
+    rows: list[FirstErrorRow], repeated: int, file: SourceFile, accepted: bool
+) -> None:
     """Compare the numbers of rows, of rows with an error and of rows by subset with the pins."""
+    count = len(rows) + repeated
     errors = sum(row.label != NO_ERROR for row in rows)
     subsets = dict(Counter(row.subset for row in rows)) if file.subsets else {}
     pinned_errors = errors if file.errors is None else file.errors
-    if (len(rows), errors, subsets) != (file.rows, pinned_errors, file.subsets):
-        found = f"{len(rows)} rows, {errors} with an error, {subsets or 'one subset'}"
+    if (count, errors, subsets) != (file.rows, pinned_errors, file.subsets):
+        found = f"{count} rows, {errors} with an error, {subsets or 'one subset'}"
         pinned = f"{file.rows} rows, {pinned_errors} with an error, {file.subsets or 'one subset'}"
         message = f"{file.name}: {found}; pinned are {pinned}."
         if not accepted:
@@ -146,23 +216,29 @@ def _check_counts(rows: list[FirstErrorRow], file: SourceFile, accepted: bool) -
 
 def first_error_dataset(
     source: str,
-    subset: str | None = None,
+    subset: Subsets = None,
     exclude_label_errors: bool = False,
     accept: str | None = None,
     exclude_misfits: bool = False,
+    order: RowOrder = "interleaved",
 ) -> MemoryDataset:
     """Return rows as samples: the problem is the input, the label the target."""
-    rows = _handle_misfits(load_rows(source, subset, accept), exclude_misfits)
+    rows = _labelled(load_rows(source, subset, accept))
+    rows = _handle_misfits(rows, exclude_misfits)
     if exclude_label_errors:
         rows = _without_label_errors(source, rows)
     _warn_of_empty_sets(rows)
     return MemoryDataset(
-        [first_error_sample(row) for row in rows], name=dataset_name(source, subset)
+        [first_error_sample(row) for row in ordered(rows, order)], name=dataset_name(source, subset)
     )
 
 
 def error_sections_dataset(
-    source: str, subset: str | None = None, accept: str | None = None, exclude_misfits: bool = False
+    source: str,
+    subset: Subsets = None,
+    accept: str | None = None,
+    exclude_misfits: bool = False,
+    order: RowOrder = "interleaved",
 ) -> MemoryDataset:
     """Return rows as samples: the problem is the input, the erroneous sections the target.
 
@@ -174,16 +250,42 @@ def error_sections_dataset(
         if "gold_sections" not in row.extra:
             where = f"{source}: the row {row.id!r}"
             raise DataError(wrong_kind_message(where, "first_error", needed))
+    rows = ordered(rows, order)
     samples = [first_error_sample(row) for row in rows]
     for sample, row in zip(samples, rows, strict=True):
         sample.target = ", ".join(map(str, row.extra["gold_sections"])) or "none"
     return MemoryDataset(samples, name=dataset_name(source, subset))
 
 
-def dataset_name(source: str, subset: str | None) -> str:
+def step_validity_dataset(
+    source: str, subset: Subsets = None, accept: str | None = None, order: RowOrder = "interleaved"
+) -> MemoryDataset:
+    """Return rows whose wrong steps are all known as samples: they have PRMBench's format.
+
+    The arguments are those of `first_error_dataset`.
+    """
+    needed: tuple[RowKind, ...] = ("wrong_steps",)
+    rows = load_rows(source, subset, accept, needed)
+    for row in rows:
+        if "wrong_steps" not in row.extra:
+            where = f"{source}: the row {row.id!r}"
+            raise DataError(wrong_kind_message(where, "first_error", needed))
+    outside = [row.id for row in rows if "wrong_steps_published" in row.extra]
+    if outside:
+        logger.warning(
+            "%d of %d rows name wrong steps beyond the last step: these steps are ignored.",
+            len(outside),
+            len(rows),
+        )
+    return MemoryDataset(
+        [first_error_sample(row) for row in ordered(rows, order)], name=dataset_name(source, subset)
+    )
+
+
+def dataset_name(source: str, subset: Subsets) -> str:
     """Return the name of the data in the log."""
     name = source if source in sources() else PurePosixPath(source).name
-    return f"{name}-{subset}" if subset else name
+    return "-".join([name, *(_subset_names(subset) or [])])
 
 
 def _handle_misfits(rows: list[FirstErrorRow], exclude: bool) -> list[FirstErrorRow]:
@@ -198,6 +300,19 @@ def _handle_misfits(rows: list[FirstErrorRow], exclude: bool) -> list[FirstError
             "left out" if exclude else f"kept, and flagged as {PROBLEMS} in their metadata",
         )
     return [row for row in rows if not (exclude and row.extra.get(PROBLEMS))]
+
+
+def _labelled(rows: list[FirstErrorRow]) -> list[FirstErrorRow]:
+    """Return the rows whose label is usable, and warn of the others."""
+    without = [
+        f"{row.id} ({row.extra[LABEL_PROBLEM]})" for row in rows if LABEL_PROBLEM in row.extra
+    ]
+    if without:
+        shown = "; ".join(without[:SHOWN]) + ("; …" if len(without) > SHOWN else "")
+        logger.warning(
+            "Left out, because their first error is not known: %d (%s).", len(without), shown
+        )
+    return [row for row in rows if LABEL_PROBLEM not in row.extra]
 
 
 def _without_label_errors(source: str, rows: list[FirstErrorRow]) -> list[FirstErrorRow]:

@@ -10,7 +10,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from misstep.generator import VERSION, Solution, check_count, settings_of, solution
-from misstep.loaders._first_error import dataset_name
+from misstep.loaders._first_error import RowOrder, dataset_name, interleaved
 from misstep.loaders._rows import (
     Id,
     Name,
@@ -23,7 +23,7 @@ from misstep.loaders._rows import (
 )
 from misstep.loaders._sources import source_files
 from misstep.registry import DataError, RowKind, find_continuation
-from misstep.samples import GroupMetadata, MistakeMetadata, RecoveryMetadata, problem_cluster
+from misstep.samples import MistakeMetadata, RecoveryMetadata, problem_cluster
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +71,11 @@ class MistakeRow(BaseModel):
 
 
 def recovery_dataset(
-    source: str, per_task: int | None = None, seed: int = 0, accept: str | None = None
+    source: str,
+    per_task: int | None = None,
+    seed: int = 0,
+    accept: str | None = None,
+    order: RowOrder = "interleaved",
 ) -> MemoryDataset:
     """Return rows as samples: the question is the input, the right answer the target.
 
@@ -83,7 +87,9 @@ def recovery_dataset(
     if source == GENERATED:
         samples = list(_generated(check_count("seed", seed, 0), per_task or ROWS_PER_FAMILY))
         return MemoryDataset(samples, name=f"recovery-{VERSION}-{seed}")
-    rows = _first_of_each(_recoverable_rows(source, accept), per_task)
+    rows = list(_first_of_each(_recoverable_rows(source, accept), per_task))
+    if order == "interleaved":
+        rows = interleaved(rows, lambda row: row.task)
     name = dataset_name(source, None if per_task is None else f"{per_task}-per-task")
     return MemoryDataset([_sample(row) for row in rows], name=name)
 
@@ -140,7 +146,7 @@ def _sample(row: MistakeRow) -> Sample:
     )
 
 
-class MistakeSampleMetadata(RecoveryMetadata, MistakeMetadata, GroupMetadata):
+class MistakeSampleMetadata(RecoveryMetadata, MistakeMetadata):
     """Metadata of a sample with a mistake to recover from."""
 
 

@@ -4,7 +4,7 @@ import ast
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -112,11 +112,13 @@ class BadRow:
     problem: str
     kind: RowKind | None = None
     """The kind of the row by its columns, if they show one."""
+    place: Literal["row", "line"] = "row"
+    """What the number counts."""
 
     def __str__(self) -> str:
         name = f" ({self.id!r})" if self.id is not None else ""
         field = "" if self.field == ROW else f"{self.field}: "
-        return f"row {self.number}{name}: {field}{self.problem}"
+        return f"{self.place} {self.number}{name}: {field}{self.problem}"
 
 
 SHOWN = 5
@@ -232,9 +234,26 @@ def index_problem(index: int, steps: int, least: int) -> str | None:
     return f"{index} is " + (f"below {least}" if index < least else f"beyond its {steps} steps")
 
 
+FORMATS: dict[str, frozenset[str]] = {
+    "PRMBench": frozenset({"modified_process", "error_steps"}),
+    "MR-Ben": frozenset({"Model_Solution_Steps", "Model_Solution_Correctness"}),
+    "MR-MATH": frozenset({"question", "model_output_solution_correctness"}),
+    "MathCheck": frozenset({"task_type", "question_type", "solution", "answer"}),
+    "BIG-Bench Mistake": frozenset({"input", "steps", "mistake_index"}),
+}
+"""Row formats of other benchmarks that have a first error, each with the columns that tell it."""
+
+
+def row_format(row: dict[str, Any]) -> str | None:
+    """Return which of FORMATS a row has, or None."""
+    return next((name for name, columns in FORMATS.items() if columns <= row.keys()), None)
+
+
 def row_kind(row: dict[str, Any]) -> RowKind | None:
     """Return the kind of a row by its columns, or None if they fit no kind."""
     columns = row.keys()
+    if (name := row_format(row)) is not None and name != "BIG-Bench Mistake":
+        return "wrong_steps" if name == "PRMBench" else "first_error"
     if "steps" in columns:
         if "mistake_index" in columns:
             return "mistake"

@@ -37,6 +37,8 @@ OFFLINE_VARIABLE = "HF_HUB_OFFLINE"
 GITHUB = "https://raw.githubusercontent.com"
 TIMEOUT = 30.0
 """Seconds without a byte."""
+_CONNECT_TIMEOUT = 5.0
+"""Seconds until the hub answers."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class RowFile:
 def source_files(
     source: str,
     needed: Sequence[RowKind],
-    subset: str | None = None,
+    subsets: Sequence[str] | None = None,
     accept: str | None = None,
     more: Sequence[str] = (),
 ) -> Iterator[RowFile]:
@@ -65,14 +67,15 @@ def source_files(
     if source in sources():
         entries = find_source(source).files
         named = {file.subset for file in entries if file.subset}
-        if named and subset is not None and subset not in named:
-            raise UnknownNameError("subset", subset, named)
+        for subset in subsets or ():
+            if named and subset not in named:
+                raise UnknownNameError("subset", subset, named)
         for file in entries:
-            if subset is None or file.subset in (None, subset):
+            if subsets is None or file.subset is None or file.subset in subsets:
                 path = find_file(source, file, accept)
                 content = path.read_bytes()
                 check_pin(content, file, str(path), accept)
-                yield RowFile(str(path), parse_rows(content, str(path)), file)
+                yield RowFile(str(path), _chosen_rows(content, str(path), file), file)
     elif file_format(source):
         yield RowFile(source, read_rows(source))
     else:
@@ -129,7 +132,7 @@ def check_pin(content: bytes, file: SourceFile, where: str, accept: str | None =
     if file.sha256 is not None:
         expected, got = f"sha256 {file.sha256}", f"sha256 {found}"
     else:
-        rows = sum(1 for _ in parse_rows(content, where))
+        rows = sum(1 for _ in _chosen_rows(content, where, file))
         if rows == file.rows and accept is None:
             return
         expected, got = f"{file.rows:,} rows", f"{rows:,} rows, sha256 {found}"
@@ -139,6 +142,13 @@ def check_pin(content: bytes, file: SourceFile, where: str, accept: str | None =
         f"  found    {got}\n"
         f"To use this file anyway: -T accept={found}"
     )
+
+
+def _chosen_rows(content: bytes, address: str, file: SourceFile) -> Iterator[RawRow]:
+    """Yield the rows of a file that belong to the source."""
+    for number, row in parse_rows(content, address):
+        if not isinstance(row, dict) or all(row.get(k) == v for k, v in file.only.items()):
+            yield number, row
 
 
 def find_file(name: str, file: SourceFile, accept: str | None = None) -> Path:
@@ -193,16 +203,41 @@ def _not_found(what: str, mirrored: str, home: str, problem: Exception, cure: st
 def _hub_file(source: Source, file: SourceFile) -> Path:
     """Return a file from the hub's cache or the hub; the hub's library resumes downloads."""
     from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     assert source.repository is not None  # noqa: S101 (the model checks it)
+    unreachable = _hub_problem()
     try:
         path = hf_hub_download(
-            source.repository, file.path, repo_type="dataset", revision=source.revision
+            source.repository,
+            file.path,
+            repo_type="dataset",
+            revision=source.revision,
+            local_files_only=unreachable is not None,
         )
+    except LocalEntryNotFoundError as problem:
+        raise OSError(unreachable or str(problem)) from None
     except HfHubHTTPError as problem:
         raise OSError(str(problem)) from None
     return Path(path)
+
+
+def _hub_problem() -> str | None:
+    """Return why the hub cannot be reached, or None. Its library would retry for 25 seconds."""
+    import httpx
+    from huggingface_hub.constants import ENDPOINT
+
+    if _is_offline():
+        return f"skipped because {OFFLINE_VARIABLE} is set"
+    try:
+        httpx.head(ENDPOINT, timeout=_CONNECT_TIMEOUT)
+    except httpx.HTTPError as problem:
+        return f"{ENDPOINT} cannot be reached ({problem or type(problem).__name__})"
+    return None
+
+
+def _is_offline() -> bool:
+    return os.environ.get(OFFLINE_VARIABLE, "").lower() in ("1", "true", "yes", "on")
 
 
 def download(address: str, target: Path, check: Callable[[bytes], None]) -> Path:
@@ -212,7 +247,7 @@ def download(address: str, target: Path, check: Callable[[bytes], None]) -> Path
     """
     import httpx
 
-    if os.environ.get(OFFLINE_VARIABLE, "").lower() in ("1", "true", "yes", "on"):
+    if _is_offline():
         raise OSError(f"skipped because {OFFLINE_VARIABLE} is set")
     part = target.with_name(f"{target.name}.part")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -278,9 +313,11 @@ def corpus_rows(source: str) -> Iterator[RawRow]:
 
 def _hub_corpus(source: str, corpus: Corpus) -> Iterator[Any]:
     """Yield rows from the hub's cache or the hub."""
-    from datasets import load_dataset
-
     try:
+        if unreachable := _hub_problem():
+            raise OSError(unreachable)
+        from datasets import load_dataset
+
         yield from load_dataset(corpus.repository, split=corpus.split, streaming=True)
     # Without a network, the libraries raise errors of many kinds.
     except (OSError, ValueError, RuntimeError, ImportError) as problem:

@@ -6,6 +6,9 @@ later release of Inspect no longer has it. `make canary` runs the tests against 
 Names that are slow to import are imported by functions, when they are first used.
 """
 
+import asyncio
+from collections.abc import Callable
+from contextvars import copy_context
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +17,10 @@ from inspect_ai.model import GenerateConfig
 if TYPE_CHECKING:
     from inspect_ai import Task
     from inspect_ai._util.error import PrerequisiteError
-    from inspect_ai._util.exception import TerminateSampleError
     from inspect_ai.log._samples import sample_active
     from inspect_ai.model import Model
     from inspect_ai.model._generate_config import active_generate_config
-    from inspect_ai.model._model import RetryDecision
+    from inspect_ai.model._model import RetryDecision, active_model
     from inspect_ai.model._openai import OpenAIResponseError
     from inspect_ai.model._providers.openai_compatible import OpenAICompatibleAPI
 
@@ -50,12 +52,6 @@ if not TYPE_CHECKING:
     # Without it: MisstepError is an ordinary exception, and Inspect prints a traceback.
     PrerequisiteError = _private("inspect_ai._util.error", "PrerequisiteError", _PlainError)
 
-    # The error that ends a sample on purpose. Code that catches failed calls lets it pass.
-    # Without it: Inspect has no such error, and there is nothing to let pass.
-    TerminateSampleError = _private(
-        "inspect_ai._util.exception", "TerminateSampleError", type("_Never", (Exception,), {})
-    )
-
     # The sample that is running. `replay/…` and `offline/…` find their answer by its id.
     # Without it: no sample is found, and `replay/…` says so.
     sample_active = _private("inspect_ai.log._samples", "sample_active", lambda: None)
@@ -65,6 +61,10 @@ if not TYPE_CHECKING:
     active_generate_config = _private(
         "inspect_ai.model._generate_config", "active_generate_config", GenerateConfig
     )
+
+    # The model of the run that a task is made for. Reasoning models get more tokens by default.
+    # Without it: the model is not known when a task is made, and all models get the same default.
+    active_model = _private("inspect_ai.model._model", "active_model", lambda: None)
 
     # What `should_retry` returns, with the time that a server asks to wait.
     # Without it: waits double from half a second, whatever the server asks for.
@@ -127,3 +127,22 @@ def set_active_models(model: "Model", config: GenerateConfig, roles: "dict[str, 
 
     init_active_model(model, config)
     init_model_roles({**roles})
+
+
+def call_in_shared_session(function: Callable[[], None]) -> None:
+    """Call a function that runs samples, inside one session for clients of agents.
+
+    Inspect opens a session for each sample, to which an editor can attach, unless one is open
+    already. That takes a fourteenth of the CPU time of a run.
+    Without it: each sample opens its own session.
+    """
+    open_session = _private("inspect_ai.agent._acp.transport", "acp_session", None)
+    if open_session is None:
+        return function()
+    session, context = open_session(), copy_context()
+    with asyncio.Runner() as runner:
+        runner.run(session.__aenter__(), context=context)
+        try:
+            context.run(function)
+        finally:
+            runner.run(session.__aexit__(None, None, None), context=context)

@@ -74,6 +74,14 @@ class SectionsMetadata(SolutionMetadata):
     """The numbers as annotated, if they differ: the published script takes any number."""
 
 
+class WrongStepsMetadata(SolutionMetadata):
+    """Metadata of a solution whose wrong steps are all known, by their indices."""
+
+    wrong_steps: list[int]
+    wrong_steps_published: list[int] | None = None
+    """The indices as annotated, if some are outside of the solution."""
+
+
 class RecoveryMetadata(_Metadata):
     """Metadata of a problem whose solution has a mistake."""
 
@@ -83,7 +91,7 @@ class RecoveryMetadata(_Metadata):
     incorrect_step: str
 
 
-class MistakeMetadata(_Metadata):
+class MistakeMetadata(GroupMetadata):
     """Metadata that metrics of error recovery group samples by."""
 
     task: str
@@ -97,6 +105,8 @@ class RecordedCritique(_Metadata):
     critiques: list[str] = Field(default_factory=list)
     stop_reasons: list[StopReason] = Field(default_factory=list)
     scores: list[float | None] | None = None
+    valid: list[bool] | None = None
+    """Whether each step is valid, as recorded."""
     prediction: int | None = None
 
 
@@ -143,10 +153,22 @@ class CriticVerdict(StoreModel):
     """The index of the first wrong step, or NO_ERROR; None if `unread` has a reason."""
     unread: Unread | None = None
     rewards: list[float | None] | None = None
+    threshold: float | None = None
+    """A step with a smaller reward is wrong."""
     missing: str | None = None
     """Why rewards are missing."""
     steps: list[StepRecord] | None = None
     """The verdict on each step that was judged by itself."""
+
+
+class StepValidity(StoreModel):
+    """What a critic says of every step: whether it is valid, and whether it is redundant."""
+
+    valid: list[bool] | None = None
+    """One label for each step that the critic labelled; None if `unread` has a reason."""
+    redundant: list[bool] | None = None
+    """None if the critic does not judge this."""
+    unread: Unread | None = None
 
 
 def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> CriticVerdict | None:
@@ -203,6 +225,8 @@ class VariationRecord(BaseModel):
     reasoning: list[ReplyRecord]
     """The replies before the last."""
     turn: Turn
+    answer_role: str | None = None
+    """The role that asked for the answer. Logs of earlier versions do not have it."""
 
 
 class RecoveryRecord(StoreModel):

@@ -20,9 +20,11 @@ class Unread(StrEnum):
 
     NO_BOX = "no_box"
     NOT_AN_INDEX = "not_an_index"
+    NO_SIGN = "no_sign"
     NO_CONCLUSION = "no_conclusion"
     NO_SECTION = "no_section"
     NOT_STRUCTURED = "not_structured"
+    WRONG_LENGTH = "wrong_length"
     TRUNCATED = "truncated"
     REFUSED = "refused"
     EMPTY = "empty"

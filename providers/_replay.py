@@ -153,7 +153,7 @@ class ReplayAPI(Provider):
                 text=texts[i],
                 reasoning=record.reasoning[i] if record.reasoning else None,
                 stop_reason=record.stop_reason,
-                logprobs=_logprobs(record.scores[0], texts[i]) if record.scores else None,
+                logprobs=_logprobs(record.scores[0], texts[i][0]) if record.scores else None,
             )
             for i in range(first, first + n)
         ]
@@ -180,7 +180,7 @@ class ReplayAPI(Provider):
         return line, record.scores or []
 
     def _record_from_score(self, name: str, step: int) -> tuple[int, Record]:
-        """Return a recorded score as the reply of a single-token judge: `+` or `-`."""
+        """Return a recorded score as a reply that every style of judging reads: `+` or `-`."""
         line, scores = self._scores(name)
         if step >= len(scores):
             raise ModelError(
@@ -193,7 +193,8 @@ class ReplayAPI(Provider):
                 "is not a probability. Scores that judge a step are from 0 to 1."
             )
         sign = "+" if scores[step] >= _THRESHOLD else "-"
-        return line, Record.model_construct(id=name, texts=[sign], scores=[scores[step]])
+        text = rf"{sign} \boxed{{{sign}}}"
+        return line, Record.model_construct(id=name, texts=[text], scores=[scores[step]])
 
 
 def _logprobs(right_probability: float, sign: str) -> Logprobs:

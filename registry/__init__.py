@@ -1,5 +1,6 @@
 """Facts as YAML that people edit: evals, variants, sources, prompts, prices, published results."""
 
+from misstep.registry._arguments import check_arguments
 from misstep.registry._errors import (
     DataError,
     MisstepError,
@@ -43,6 +44,7 @@ from misstep.registry._prompts import (
     find_policy_prompt,
     find_prm,
     find_sections_prompt,
+    find_step_scores_prompt,
     injection_prompts,
     prms,
 )

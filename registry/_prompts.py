@@ -53,6 +53,8 @@ class Domain(Fact):
     temperature: float = Field(ge=0)
     voting_temperature: float = Field(ge=0)
     max_tokens: int = Field(gt=0)
+    reasoning_max_tokens: int = Field(default=32_768, gt=0)
+    """For models that reason before they answer: the value of ProcessBench's published script."""
 
 
 domains = FactFile("domains.yaml", Domain, "domain")
@@ -76,6 +78,19 @@ find_sections_prompt = FactFile(
 ).find
 
 
+class StepScoresPrompt(Fact):
+    """How a critic is asked to score every step."""
+
+    system: str
+    user: Annotated[str, _template(PROBLEM, STEPS)]
+    temperature: float = Field(ge=0)
+
+
+find_step_scores_prompt = FactFile(
+    "step_scores.yaml", StepScoresPrompt, "prompt for step scores", default="prmbench"
+).find
+
+
 class Judge(Fact):
     """How a judge is asked about one step at a time."""
 
@@ -90,6 +105,8 @@ class Judge(Fact):
     """How a reply is read: by its first characters, or by its last box."""
     right: list[str] = Field(min_length=1)
     wrong: list[str] = Field(min_length=1)
+    other_replies: Literal["unread", "wrong"] = "unread"
+    """What a reply without a verdict is: `unread`, or `wrong` as in RLHFlow's published script."""
     temperature: float = Field(ge=0)
     max_tokens: int = Field(gt=0)
 

@@ -7,13 +7,15 @@ from pydantic import Field, StringConstraints, model_validator
 
 from misstep.registry._facts import Fact, FactFile
 
-RowKind = Literal["first_error", "error_sections", "mistake", "problem", "solution"]
+RowKind = Literal["first_error", "error_sections", "wrong_steps", "mistake", "problem", "solution"]
 """What the rows of a source hold; `ROW_KINDS` describes each."""
 
 ROW_KINDS: dict[RowKind, str] = {
     "first_error": "worked solutions with their first wrong step (problem, steps, label)",
     "error_sections": "solutions with all their erroneous sections (question, sections, "
     "reason_error_section_numbers)",
+    "wrong_steps": "solutions with all their wrong steps (modified_question, modified_process, "
+    "error_steps)",
     "mistake": "reasoning with its first mistake (input, steps, target, mistake_index)",
     "problem": "problems with answers (problem, answer)",
     "solution": "worked solutions without labels (problem, solution)",
@@ -39,6 +41,8 @@ class SourceFile(Fact):
     sha256: Sha256 | None = None
     """The checksum of the published file. If it is unknown, the commit and the number of rows pin
     the file."""
+    only: dict[str, str] = Field(default_factory=dict)
+    """Use only the rows with these values of columns."""
     mirrored: str | None = None
     """Another path in the offline mirror, tried first: the same rows, possibly in another
     format."""

@@ -157,7 +157,9 @@ def _signature(
 ) -> inspect.Signature:
     return inspect.Signature(
         [
-            parameter.replace(
+            parameter
+            if parameter.kind is Parameter.VAR_KEYWORD
+            else parameter.replace(
                 default=defaults.get(parameter.name, parameter.default), kind=Parameter.KEYWORD_ONLY
             )
             for parameter in parameters.values()

@@ -10,7 +10,7 @@ from misstep.reports._frames import FrameRow, dataframe, estimate_columns, run_l
 from misstep.reports._runs import Run
 from misstep.reports._samples import FACETS, ON_CORRECT, ON_ERRORS, SampleRecord, ScoreRecord
 from misstep.reports._thresholds import RewardRow, ThresholdCurve, calibration_error
-from misstep.scorers import Estimate, f1_draws, from_draws, harmonic_mean, share
+from misstep.scorers import f1_estimate, share
 from misstep.verdicts import NO_ERROR
 
 if TYPE_CHECKING:
@@ -106,13 +106,10 @@ def _metrics(kind: str, members: Sequence[tuple[SampleRecord, ScoreRecord]]) -> 
     errors = [score.hit for sample, score in members if sample.has_error]
     corrects = [score.hit for sample, score in members if not sample.has_error]
     error, correct = share(errors), share(corrects)
-    f1 = Estimate(nan, nan, nan)
-    if errors and corrects:
-        f1 = from_draws(harmonic_mean(error.value, correct.value), f1_draws(errors, corrects))
     return {
         **estimate_columns("error_accuracy", error),
         **estimate_columns("correct_accuracy", correct),
-        **estimate_columns("f1_score", f1),
+        **estimate_columns("f1_score", f1_estimate(errors, corrects)),
     }
 
 

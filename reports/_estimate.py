@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 COMPLETION = 500
 """The default tokens of a completion: the registry's estimate of a critique."""
-_PROTOCOL = ("critic", "style", "order", "votes", "adaptive", "structured")
+_PROTOCOL = ("critic", "style", "calls", "votes", "adaptive", "structured")
 """Task arguments that decide how long completions are."""
 _ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 """Where tiktoken downloads an encoding; the name of its cache file derives from it."""

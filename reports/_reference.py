@@ -12,15 +12,11 @@ from misstep.reports._leaderboard import benchmarks, leaderboard, leaderboard_me
 from misstep.reports._runs import Run, read_logs
 from misstep.reports._tasks import load_task
 from misstep.reports._text import markdown_table, page_file, percent, with_interval
+from misstep.solvers import BASELINES, SECTION_BASELINES
 
 EMBEDDED = "embedded/smollm2"
 NO_MODEL = "mockllm/model"
 """Inspect needs the name of a model, although a baseline calls none."""
-BASELINES = (
-    *("no_error", "last_step", "uniform", "label_distribution"),
-    *("all_sections", "section_range"),
-)
-"""Baselines of first-error evals and of erroneous sections."""
 SEED = 42
 """The embedded model's samples are drawn with it."""
 
@@ -48,7 +44,7 @@ def planned_runs(embedded: bool = True) -> Iterator[ReferenceRun]:
 
 def _baselines(name: str) -> Iterator[str]:
     """Yield the baselines that a task accepts; some tasks have none."""
-    for critic in BASELINES:
+    for critic in dict.fromkeys([*BASELINES, *SECTION_BASELINES]):
         try:
             load_task(name, {"critic": critic})
         except MisstepError:

@@ -14,6 +14,7 @@ from misstep.registry import MisstepError, evals
 from misstep.reports._samples import SampleRecord, ScoreRecord, prompt_tokens, read_samples
 
 SCORERS = {
+    "step_validity": {"strict": "step_validity", "published": "step_validity_published"},
     "first_error": {"strict": "first_error", "lenient": "first_error_lenient"},
     "error_sections": {"strict": "error_sections", "published": "error_sections_published"},
     "recovery": {"strict": "recovery", "lenient": "recovery_lenient"},
@@ -23,9 +24,9 @@ SCORERS = {
 ANSWERS = "answers"
 """The kind of a run whose samples are right or wrong."""
 
-PROTOCOL_ARGUMENTS = ("critic", "style", "order", "domain")
+PROTOCOL_ARGUMENTS = ("critic", "style", "calls", "domain", "wording")
 """Task arguments whose values describe how the model was asked."""
-NAMED_ELSEWHERE = ("source", "subset", "accept", "per_task", "seed", *PROTOCOL_ARGUMENTS)
+NAMED_ELSEWHERE = ("source", "subset", "accept", "per_task", "seed", "order", *PROTOCOL_ARGUMENTS)
 """Task arguments that select the data or that the protocol already contains."""
 
 
@@ -226,7 +227,7 @@ def _run(log: EvalLog, location: str, file: str, name: str, samples: list[Sample
         data=spec.dataset.name or name,
         model=spec.model,
         created=spec.created,
-        settings=dict(spec.task_args_passed),
+        settings=_settings(spec.task_args_passed),
         imported=bool((spec.metadata or {}).get("imported")),
         metrics=metrics,
         headline=headline.scorer if headline else None,
@@ -234,6 +235,13 @@ def _run(log: EvalLog, location: str, file: str, name: str, samples: list[Sample
         epochs=spec.config.epochs or 1,
         usage={m: (prompt_tokens(u), u.output_tokens) for m, u in log.stats.model_usage.items()},
     )
+
+
+def _settings(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return task arguments by their present names: `order` was once the calls of stepwise."""
+    if arguments.get("order") in ("sequential", "parallel"):
+        return {"calls" if name == "order" else name: value for name, value in arguments.items()}
+    return dict(arguments)
 
 
 def _countable_eval(log: EvalLog, location: str) -> str:

@@ -26,15 +26,15 @@ from misstep.reports._study import (
     judged_samples,
 )
 from misstep.reports._text import p_text, page_file, percent, with_interval
+from misstep.solvers import BASELINES
 
 if TYPE_CHECKING:
     from misstep.reports._charts import Chart
 
 TASK = "misstep/procedural"
-BASELINES = ("no_error", "last_step", "uniform", "label_distribution")
 EMBEDDED = "embedded/smollm2"
 EMBEDDED_CRITIC = "stepwise"
-"""The embedded model cannot write a critique; asked step by step, it answers with one word."""
+"""The embedded model cannot write a critique; asked step by step, it sometimes gives a verdict."""
 STUDY_FOLDER = "study"
 """The folder of the charts and the data, next to the page."""
 

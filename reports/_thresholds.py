@@ -14,7 +14,7 @@ from misstep.reports._paired import Array
 from misstep.reports._runs import read_log
 from misstep.reports._text import UNDEFINED, TextTable, one_line, to_json, with_interval
 from misstep.rewards import THRESHOLD
-from misstep.scorers import Estimate, f1_draws, from_draws, harmonic_mean, share
+from misstep.scorers import Estimate, f1_estimate, share
 from misstep.verdicts import NO_ERROR
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class ThresholdCurve:
         errors = [hit for hit, wrong in zip(hits, self._has_error, strict=True) if wrong]
         corrects = [hit for hit, wrong in zip(hits, self._has_error, strict=True) if not wrong]
         error, correct = share(errors), share(corrects)
-        f1 = from_draws(harmonic_mean(error.value, correct.value), f1_draws(errors, corrects))
+        f1 = f1_estimate(errors, corrects)
         return ThresholdMetrics(threshold, f1, error, correct, len(errors), len(corrects))
 
     @cached_property

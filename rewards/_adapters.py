@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from inspect_ai.model import GenerateConfig, Model, get_model
 from inspect_ai.util import collect
 
-from misstep.providers import scoring_messages, set_call_purpose
+from misstep.providers import check_logprobs, output_or_too_long, scoring_messages, set_call_purpose
 from misstep.registry import Judge, find_judge
 from misstep.rewards._judge import judge_messages, read_step_verdict
 from misstep.rewards._reward_model import OutputCallback, Reward, RewardModel
 from misstep.samples import StepRewards
 from misstep.verdicts import Unread
 
-_ROLE = "reward"
+REWARD_ROLE = "reward"
+"""The role of the reward model: `--model-role reward=<model>`."""
 
 _TOP_LOGPROBS = {"token": 20, "box": 10}
 """How many alternatives to request: 10 for written verdicts (as published), else 20 (the most)."""
@@ -30,9 +31,15 @@ def find_reward_model(
     judge = find_judge(style)
     settings = GenerateConfig(temperature=judge.temperature, max_tokens=judge.max_tokens)
     # Settings that a user gives with the role, `reward={model: x, temperature: 0}`, override these.
-    model = get_model(role=_ROLE, required=required, config=settings)
+    model = get_model(role=REWARD_ROLE, required=required, config=settings)
     if getattr(model.api, "scores_steps", False):
         return StepScoreRewards(model, on_output)
+    check_logprobs(
+        model,
+        "A judge that gives rewards",
+        "Use critic=stepwise, which needs none; another model as the role `reward`, for example "
+        "vllm/… or openai/gpt-4o; or a process reward model, prm/….",
+    )
     return JudgeRewards(model, judge, on_output)
 
 
@@ -52,15 +59,16 @@ class JudgeRewards(RewardModel):
         """Return the reward of the last step."""
         step = len(steps) - 1
         with set_call_purpose(step=step):
-            output = await self._model.generate(
-                judge_messages(self._judge, problem, steps, step),
-                config=GenerateConfig(logprobs=True, top_logprobs=_TOP_LOGPROBS[self._judge.reply]),
-            )
+            config = GenerateConfig(logprobs=True, top_logprobs=_TOP_LOGPROBS[self._judge.reply])
+            messages = judge_messages(self._judge, problem, steps, step)
+            call = self._model.generate(messages, config=config)
+            output = await output_or_too_long(self._model.name, call)
         self._on_output(output)
         if not output.choices:
             return Reward(None, "the judge answered without any choice")
         verdict = read_step_verdict(output.choices[0], self._judge)
-        if isinstance(verdict.right, Unread):
+        # In one token, the probability of "+" tells more than the token that was drawn.
+        if isinstance(verdict.right, Unread) and verdict.probability is None:
             return Reward(None, f"the judge's verdict could not be read ({verdict.right})")
         return Reward(verdict.probability, verdict.missing)
 

@@ -63,7 +63,12 @@ def judge_messages(
 
 
 def read_step_verdict(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
-    """Read the verdict in a judge's reply. An unreadable reply never becomes a verdict."""
+    """Read the verdict in a judge's reply.
+
+    An unreadable reply never becomes a verdict, unless the judge's `other_replies` says so.
+    """
+    if judge.reply == "token":
+        return _read_sign(choice, judge)
     text = choice.message.text
     if choice.stop_reason == "content_filter":
         return StepVerdict(Unread.REFUSED)
@@ -72,18 +77,42 @@ def read_step_verdict(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict
         return StepVerdict(Unread.TRUNCATED)
     if not text.strip():
         return StepVerdict(Unread.EMPTY)
-    if judge.reply == "token":
-        right, word = text.strip().lower().startswith(tuple(judge.right)), text.strip()[:1]
-    elif choice.stop_reason == "max_tokens":
+    if choice.stop_reason == "max_tokens":
         return StepVerdict(Unread.TRUNCATED)
-    else:
-        boxed = [(word.rstrip(".,!").lower(), word) for word in boxed_words(text, _BRACKETED)]
-        verdicts = [pair for pair in boxed if pair[0] in [*judge.right, *judge.wrong]]
-        if not verdicts:
-            return StepVerdict(Unread.NO_BOX)
-        plain, word = verdicts[-1]
-        right = plain in judge.right
-    tokens = choice.logprobs.content if choice.logprobs else []
+    boxed = [(word.rstrip(".,!").lower(), word) for word in boxed_words(text, _BRACKETED)]
+    verdicts = [pair for pair in boxed if pair[0] in [*judge.right, *judge.wrong]]
+    if not verdicts:
+        return StepVerdict(Unread.NO_BOX)
+    plain, word = verdicts[-1]
+    return _with_probability(plain in judge.right, _tokens(choice), word, judge)
+
+
+def _read_sign(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
+    """Read a verdict of one token. Its probability is known even if another token was drawn."""
+    text = choice.message.text
+    sign = text.strip().lower()
+    right: bool | Unread = sign.startswith(tuple(judge.right))
+    if not right and judge.other_replies == "unread":
+        if choice.stop_reason == "content_filter":
+            return StepVerdict(Unread.REFUSED)
+        if choice.stop_reason == "model_length":
+            return StepVerdict(Unread.TRUNCATED)
+        if not sign.startswith(tuple(judge.wrong)):
+            right = Unread.NO_SIGN if sign else Unread.EMPTY
+    tokens = _tokens(choice)
+    first = next((token for token in tokens if token.token.strip()), None)
+    kept = [first] if first else tokens[:1]
+    return _with_probability(right, kept, kept[0].token if kept else "", judge)
+
+
+def _tokens(choice: ChatCompletionChoice) -> Sequence[Logprob]:
+    return choice.logprobs.content if choice.logprobs else []
+
+
+def _with_probability(
+    right: bool | Unread, tokens: Sequence[Logprob], word: str, judge: Judge
+) -> StepVerdict:
+    """Return a verdict with its probability at the token where its word begins."""
     probability = right_probability(tokens, word, judge.right, judge.wrong)
     if isinstance(probability, MissingProbability):
         return StepVerdict(right, missing=probability)

@@ -8,9 +8,8 @@ from statistics import fmean
 from typing import Literal, TypeAlias
 
 from inspect_ai.model import Model, ModelOutput
-from inspect_ai.util import LimitExceededError, collect
+from inspect_ai.util import collect
 
-from misstep._inspect_private import PrerequisiteError, TerminateSampleError
 from misstep.registry import Prm
 
 OutputCallback = Callable[[ModelOutput], None]
@@ -40,7 +39,11 @@ class Reward:
 
 
 class RewardModel(ABC):
-    """A model that gives rewards for the steps of a solution. `on_output` gets all its outputs."""
+    """A model that gives rewards for the steps of a solution. `on_output` gets all its outputs.
+
+    A reply that cannot be read, or a solution that is too long, has missing rewards. Any other
+    failure of a call is raised: it is an error of the sample.
+    """
 
     def __init__(self, model: Model, on_output: OutputCallback | None = None) -> None:
         self._model = model
@@ -59,27 +62,15 @@ class RewardModel(ABC):
     async def score_candidates(
         self, problem: str, previous: Sequence[str], candidates: Sequence[str]
     ) -> list[Reward]:
-        """Return the rewards of candidates for the next step; missing if the call failed."""
+        """Return the rewards of candidates for the next step. All calls run concurrently."""
         paths = [[*previous, candidate] for candidate in candidates]
-        scored = await collect(*(self._try(problem, path, last_only=True) for path in paths))
-        return [rewards[-1] for rewards in scored]
+        return await collect(*(self.score_last_step(problem, path) for path in paths))
 
     async def score_solutions(
         self, problem: str, solutions: Sequence[Sequence[str]]
     ) -> list[list[Reward]]:
-        """Return the rewards of all steps of several solutions; missing if the call failed."""
-        return await collect(*(self._try(problem, steps, last_only=False) for steps in solutions))
-
-    async def _try(self, problem: str, steps: Sequence[str], last_only: bool) -> list[Reward]:
-        try:
-            if last_only:
-                return [await self.score_last_step(problem, steps)]
-            return await self.score_steps(problem, steps)
-        except (PrerequisiteError, LimitExceededError, TerminateSampleError):
-            raise  # a mistake of the user, a limit, a requested end: they end the sample
-        except Exception as error:
-            message = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-            return [Reward(None, f"the call failed: {message}")] * len(steps)
+        """Return the rewards of all steps of several solutions. All calls run concurrently."""
+        return await collect(*(self.score_steps(problem, steps) for steps in solutions))
 
 
 def aggregate(rewards: Sequence[float | None], aggregation: Aggregation) -> float | None:

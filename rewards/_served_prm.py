@@ -14,8 +14,10 @@ from misstep.providers import (
     HttpClient,
     ModelRequest,
     Provider,
+    Refusal,
     Response,
     read_scoring_messages,
+    refusal_in,
     retry_wait,
     scored_output,
     unscored_output,
@@ -69,7 +71,10 @@ class ServedPrmAPI(Provider):
         body: dict[str, Any] = {"model": self.served}
         positions: list[int] | None = None
         if self.prm.returns == "tokens":
-            body["input"], positions = await self._tokens(problem, steps)
+            try:
+                body["input"], positions = await self._tokens(problem, steps)
+            except _TooLongError as refusal:
+                return unscored_output(self.model_name, str(refusal))
         elif self.prm.returns == "input":
             ends = range(1, len(steps) + 1)
             body["input"] = [prm_input(self.prm, problem, steps[:end], self.bos) for end in ends]
@@ -78,11 +83,11 @@ class ServedPrmAPI(Provider):
         call = ModelCall.create(body, None)
         started = time.monotonic()
         response = await self._http.post(f"{self.url}{self.prm.route}", body, self.headers)
-        if response.status_code == 400:
+        try:
+            answer = _successful(response)
+        except _TooLongError as refusal:
             call.set_error({"error": response.text[:_MAX_QUOTED]}, time.monotonic() - started)
-            reason = f"the server refused: {_error_text(response)}"
-            return unscored_output(self.model_name, reason), call
-        answer = _successful(response)
+            return unscored_output(self.model_name, str(refusal)), call
         call.set_response(answer, time.monotonic() - started)
         return self._output(answer, len(steps), positions), call
 
@@ -147,9 +152,22 @@ def _results(answer: dict[str, Any], prm: Prm) -> list[object] | None:
     return results if isinstance(results, list) else None
 
 
+class _TooLongError(Exception):
+    """The server refuses a solution for its length."""
+
+
 def _successful(response: httpx.Response) -> dict[str, Any]:
-    """Return the JSON object of a successful call, or raise an error that Inspect may retry."""
-    response.raise_for_status()
+    """Return the JSON object of a successful call, or raise an error that Inspect may retry.
+
+    Raises:
+        _TooLongError: The server refuses the input for its length.
+    """
+    if response.is_error:
+        text = _error_text(response)
+        if response.status_code in (400, 413, 422) and refusal_in(text) is Refusal.TOO_LONG:
+            raise _TooLongError(f"the server refused: {text}")
+        message = f"{response.url} answered with status {response.status_code}: {text}"
+        raise httpx.HTTPStatusError(message, request=response.request, response=response)
     if (content := _json(response)) is None:
         quoted = response.text[:200]
         raise ModelError(f"{response.url}: the answer is not a JSON object: {quoted!r}")

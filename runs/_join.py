@@ -7,6 +7,7 @@ size can be joined. Inspect's own reading and writing would hold all samples in 
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePath
@@ -214,5 +215,10 @@ def _ledger_entry(shard: ShardLog) -> EvalShardEntry:
 def _upload(file: Path, location: str) -> None:
     system, path = fsspec.url_to_fs(location)
     partial = f"{path}.part"
-    system.put_file(str(file), partial)
-    system.mv(partial, path)
+    try:
+        system.put_file(str(file), partial)
+        system.mv(partial, path)
+    except OSError:
+        with suppress(OSError):
+            system.rm_file(partial)
+        raise

@@ -160,7 +160,13 @@ class SplitRun:
                 f"cannot join the logs, because shards are missing: {'; '.join(states)}. "
                 f"Resume: misstep run --resume {self.folder}"
             )
-        return join_logs(logs, self.location, self.command.limit, self._plan.spread)
+        try:
+            return join_logs(logs, self.location, self.command.limit, self._plan.spread)
+        except OSError as problem:
+            raise MisstepError(
+                f"{self.location}: cannot be written ({problem.strerror or problem}). All samples "
+                f"are done. Free some space, then: misstep run --resume {self.folder}"
+            ) from None
 
     def _attempt(self, shard: Shard) -> EvalLog | None:
         """Return the header of a shard's log that counts: a successful one, else the newest."""

@@ -26,10 +26,17 @@ from misstep.scorers._intervals import (
     LEVEL as LEVEL,
     SEED as SEED,
     Estimate as Estimate,
-    f1_draws as f1_draws,
+    f1_estimate as f1_estimate,
     from_draws as from_draws,
     harmonic_mean as harmonic_mean,
+    mean_estimate as mean_estimate,
     share as share,
+)
+from misstep.scorers._prm_score import (
+    PrmScore as PrmScore,
+    prm_score_metrics as prm_score_metrics,
+    prm_score_samples as prm_score_samples,
+    prm_scores as prm_scores,
 )
 from misstep.scorers._recovery import recovery as recovery, recovery_lenient as recovery_lenient
 from misstep.scorers._recovery_metrics import (
@@ -48,6 +55,14 @@ from misstep.scorers._section_replies import (
 from misstep.scorers._sections import (
     error_sections as error_sections,
     error_sections_published as error_sections_published,
+)
+from misstep.scorers._step_validity import (
+    StepScores as StepScores,
+    first_invalid as first_invalid,
+    read_step_scores as read_step_scores,
+    step_validity as step_validity,
+    step_validity_published as step_validity_published,
+    validity_of as validity_of,
 )
 from misstep.scorers._verdicts import read_verdict as read_verdict
 from misstep.scorers._votes import (

@@ -1,4 +1,6 @@
-"""Compare two final answers: text and numbers directly, the rest by math-verify.
+"""Compare two final answers by math-verify, as they are written.
+
+The same text and plain numbers need no math-verify. Everything else is its decision.
 
 Symbolic comparison runs in worker processes that can be stopped, so that no answer delays a run.
 Functions import math-verify when they use it, because every start of Inspect imports this module.
@@ -41,17 +43,21 @@ class Comparison:
 
 
 def compare_plainly(answer: str, target: str) -> Comparison | None:
-    """Compare equal texts and plain numbers, or return None if that needs math-verify."""
+    """Compare the same text and plain numbers, or return None if that needs math-verify.
+
+    Only what math-verify would decide in the same way is decided here. It calls two numbers equal
+    if they are equal to six decimals, so only whole numbers are told apart here.
+    """
     if not target.strip():
         return Comparison(ComparisonOutcome.UNDECIDED, "there is no answer to compare with")
     if not answer.strip():
         return Comparison(ComparisonOutcome.DIFFERENT, "the answer is empty")
-    if _squeezed(answer) == _squeezed(target):
+    if _written(answer) == _written(target):
         return Comparison(ComparisonOutcome.SAME, "the same text")
-    numbers = _number(answer), _number(target)
-    if None not in numbers:
-        if numbers[0] == numbers[1]:
-            return Comparison(ComparisonOutcome.SAME, "the same number")
+    given, gold = _number(answer), _number(target)
+    if given is not None and given == gold:
+        return Comparison(ComparisonOutcome.SAME, "the same number")
+    if given is not None and gold is not None and given.denominator == gold.denominator == 1:
         return Comparison(ComparisonOutcome.DIFFERENT, f"{answer.strip()} is not {target.strip()}")
     longest = max(len(answer), len(target))
     if longest > LONGEST:
@@ -77,7 +83,7 @@ def compare_texts(answer: str, target: str, seconds: int = 5) -> Comparison:
 
     try:
         given, gold = (
-            parse(f"${text.strip().strip('$')}$", parsing_timeout=seconds, raise_on_error=True)
+            parse(f"${_written(text)}$", parsing_timeout=seconds, raise_on_error=True)
             for text in (answer, target)
         )
         if not given or not gold:
@@ -115,22 +121,22 @@ def too_long(answer: str, target: str) -> Comparison:
     )
 
 
-_SPACING = re.compile(r"\s|\\[,;:!]|\\left|\\right|\$")
-_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?(/[1-9]\d*)?|[+-]?\.\d+")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 _MOST_DIGITS = 60
 
 
-def _squeezed(text: str) -> str:
-    return _SPACING.sub("", text).rstrip(".")
+def _written(text: str) -> str:
+    """Return an answer on one line, without dollar signs around it and the full stop after it."""
+    line = " ".join(text.split())
+    while len(line) > 2 and line[0] == line[-1] == "$" and line[-2] != "\\":
+        line = line[1:-1].strip()
+    return line.rstrip(".")
 
 
 def _number(text: str) -> Fraction | None:
-    plain = _squeezed(text).replace("−", "-")
-    if len(plain) > _MOST_DIGITS or not _NUMBER.fullmatch(plain):
-        return None
-    plain = plain.replace(",", "")
-    whole, _, below = plain.partition("/")
-    return Fraction(whole) / (Fraction(below) if below else 1)
+    """Return a number in digits, without separators; None for everything else."""
+    line = _written(text)
+    return Fraction(line) if len(line) <= _MOST_DIGITS and _NUMBER.fullmatch(line) else None
 
 
 _START_UP = 60.0

@@ -26,7 +26,7 @@ from inspect_ai.solver import TaskState
 from misstep.plain_text import metric_values
 from misstep.samples import GroupMetadata, SearchResult, search_result
 from misstep.scorers._answer_equality import Comparison, ComparisonOutcome, compare_answers
-from misstep.scorers._intervals import share, standard_error
+from misstep.scorers._intervals import share
 
 COSTS = ("tokens", "calls", "seconds", "policy_tokens", "reward_tokens")
 ORACLE = "oracle"
@@ -58,7 +58,7 @@ def _metrics(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:
     yield "unfinished", _mean([not one.get("finished", True) for one in metadata])
     yield "undecided", _mean([bool(one.get("undecided")) for one in metadata])
     yield "total_count", len(scores)
-    yield "stderr", standard_error(hits)
+    yield "stderr", accuracy.stderr
     yield from accuracy.interval("accuracy")
     names = dict.fromkeys(name for one in metadata for name in one.get("hits", {}))
     for name in names:
@@ -135,7 +135,7 @@ def _same(comparison: Comparison | None) -> bool:
 
 def _explanation(result: SearchResult, comparison: Comparison | None) -> str:
     if comparison is None:
-        text = "No answer: the last step has no \\boxed{}."
+        text = "No answer: the last step has no \\boxed{}." if result.steps else "No answer."
     else:
         words = {ComparisonOutcome.SAME: "Right", ComparisonOutcome.DIFFERENT: "Wrong"}
         word = words.get(comparison.outcome, "Undecided, which counts as wrong")

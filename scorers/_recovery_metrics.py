@@ -14,14 +14,7 @@ from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
 from misstep.plain_text import metric_values
 from misstep.samples import VARIATIONS, MistakeMetadata, Variation, third_of
-from misstep.scorers._intervals import (
-    UNDEFINED,
-    Estimate,
-    paired_difference,
-    share,
-    standard_error,
-    wilson,
-)
+from misstep.scorers._intervals import Estimate, paired_difference, share
 from misstep.verdicts import Unread
 
 LENGTHS = ((6, "1-6"), (12, "7-12"), (24, "13-24"))
@@ -51,6 +44,7 @@ class RecoverySample:
     """A sample with all its epochs."""
 
     epochs: list[RecoveryEpoch]
+    cluster: str
     groups: dict[str, str]
     """The sample's task, the third that its mistake is in, and its range of steps."""
 
@@ -74,14 +68,15 @@ def recovery_samples(scores: Iterable[SampleScore]) -> list[RecoverySample]:
     by_sample: dict[str, list[SampleScore]] = {}
     for score in scores:
         by_sample.setdefault(str(score.sample_id), []).append(score)
-    return [_sample(epochs) for epochs in by_sample.values()]
+    return [_sample(name, epochs) for name, epochs in by_sample.items()]
 
 
-def _sample(epochs: Sequence[SampleScore]) -> RecoverySample:
+def _sample(name: str, epochs: Sequence[SampleScore]) -> RecoverySample:
     about = MistakeMetadata.model_validate(epochs[0].sample_metadata or {})
     steps = about.n_steps
     return RecoverySample(
         epochs=[_epoch(epoch) for epoch in epochs],
+        cluster=about.cluster or f"sample {name}",
         groups={
             "task": about.task,
             "position": third_of(about.mistake_index, steps),
@@ -108,7 +103,7 @@ def _metrics(samples: list[RecoverySample]) -> Iterator[tuple[str, float]]:
     for name, estimate in estimates.items():
         yield from estimate.interval(name)
     # Inspect's dataframes and viewer take a metric of this name as the headline's error bar.
-    yield "stderr", standard_error([sample.right("IR") for sample in samples])
+    yield "stderr", estimates["IR_correct_rate"].stderr
     for kind in ORDER:
         for group, rates in rates_by(samples, kind).items():
             for name, estimate in rates.items():
@@ -124,30 +119,32 @@ def rates_by(samples: Sequence[RecoverySample], kind: str) -> dict[str, dict[str
 
 
 def _rates(samples: Sequence[RecoverySample]) -> dict[str, Estimate]:
+    clusters = [sample.cluster for sample in samples]
     return {
-        f"{name}_correct_rate": share([sample.right(name) for sample in samples])
+        f"{name}_correct_rate": share([sample.right(name) for sample in samples], clusters)
         for name in VARIATIONS
     }
 
 
 def _comparisons(samples: Sequence[RecoverySample]) -> dict[str, Estimate]:
     nr, cr, ir = ([sample.right(name) for sample in samples] for name in VARIATIONS)
+    clusters = [sample.cluster for sample in samples]
     return {
-        "CR_minus_NR": paired_difference(cr, nr),
-        "CR_minus_IR": paired_difference(cr, ir),
+        "CR_minus_NR": paired_difference(cr, nr, clusters),
+        "CR_minus_IR": paired_difference(cr, ir, clusters),
         "recovery_rate": _recovery_rate(samples),
     }
 
 
 def _recovery_rate(samples: Sequence[RecoverySample]) -> Estimate:
-    """Return how often IR is right among the epochs in which CR is right.
-
-    The interval is Wilson's for the number of samples that CR got right in any epoch, because
-    epochs of one sample are not independent.
-    """
-    known = [[e for e in sample.epochs if e.right["CR"] == 1] for sample in samples]
-    pairs = [epoch.right["IR"] for epochs in known for epoch in epochs]
-    return wilson(mean(pairs), sum(map(bool, known))) if pairs else UNDEFINED
+    """Return how often IR is right among the epochs in which CR is right."""
+    known = [
+        (epoch.right["IR"], sample.cluster)
+        for sample in samples
+        for epoch in sample.epochs
+        if epoch.right["CR"] == 1
+    ]
+    return share([hit for hit, _ in known], [cluster for _, cluster in known])
 
 
 def _replies(epochs: Sequence[RecoveryEpoch]) -> Iterator[tuple[str, float]]:

@@ -49,7 +49,9 @@ class Tally:
 def read_vote(choice: ChatCompletionChoice, reading: Reading, weighted: bool = False) -> Vote:
     """Read one choice: its answer first, then its reasoning if the answer has no box."""
     vote = _read_choice(choice, reading)
-    return replace(vote, weight=_confidence(choice)) if weighted else vote
+    if not weighted or vote.ballot is None:  # a vote that is not counted needs no weight
+        return vote
+    return replace(vote, weight=_confidence(choice))
 
 
 def _confidence(choice: ChatCompletionChoice) -> float:
@@ -163,9 +165,13 @@ def shortened(text: str | None, longest: int = _LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+@score_reducer(name="misstep/vote")
 @score_reducer(name="vote")
 def vote() -> ScoreReducer:
-    """Reduce epochs by a vote on the answer: for `--epochs 8 --epochs-reducer vote`.
+    """Reduce epochs by a vote on the answer: for `--epochs 8 --epochs-reducer misstep/vote`.
+
+    Inspect's command looks reducers up before it loads packages, except the package that the name
+    begins with. In Python `vote` is enough.
 
     On a tie, the answer that was given first wins. The built-in `mode` votes on right or wrong
     instead: there, different wrong answers together outvote the right one.

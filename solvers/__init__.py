@@ -2,8 +2,10 @@
 
 from misstep.solvers._baselines import (
     all_sections as all_sections,
+    arithmetic as arithmetic,
     label_distribution as label_distribution,
     last_step as last_step,
+    late_window as late_window,
     no_error as no_error,
     no_section as no_section,
     section_range as section_range,
@@ -22,11 +24,15 @@ from misstep.solvers._conversations import (
     TurnChoice as TurnChoice,
 )
 from misstep.solvers._critics import (
+    BASELINES as BASELINES,
     CRITICS as CRITICS,
+    SECTION_BASELINES as SECTION_BASELINES,
     SECTION_CRITICS as SECTION_CRITICS,
+    STEP_CRITICS as STEP_CRITICS,
     Critic as Critic,
     find_critic as find_critic,
     find_section_critic as find_section_critic,
+    find_step_critic as find_step_critic,
 )
 from misstep.solvers._critique import (
     critique as critique,
@@ -43,5 +49,11 @@ from misstep.solvers._guided_search import (
 )
 from misstep.solvers._policy import Continuation as Continuation
 from misstep.solvers._recorded import recorded as recorded, recorded_best_of_n as recorded_best_of_n
-from misstep.solvers._stepwise import Order as Order, reward as reward, stepwise as stepwise
+from misstep.solvers._step_scores import (
+    all_invalid as all_invalid,
+    all_valid as all_valid,
+    step_scores as step_scores,
+    step_scores_messages as step_scores_messages,
+)
+from misstep.solvers._stepwise import Calls as Calls, reward as reward, stepwise as stepwise
 from misstep.solvers._verdicts import leave_verdict as leave_verdict

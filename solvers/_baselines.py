@@ -1,11 +1,12 @@
 """Baselines: critics that call no model."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from misstep.arithmetic import false_equations
 from misstep.registry import MisstepError
 from misstep.samples import SolutionMetadata
 from misstep.solvers._verdicts import leave_verdict
@@ -13,8 +14,8 @@ from misstep.verdicts import NO_ERROR
 
 _MODEL = "none"
 
-Guess = Callable[[int, Random], int]
-"""A function from a number of steps to a verdict."""
+Guess = Callable[[Sequence[str], Random], int]
+"""A function from the steps of a solution to a verdict."""
 
 
 @solver
@@ -26,7 +27,27 @@ def no_error() -> Solver:
 @solver
 def last_step() -> Solver:
     """Always answer with the last step."""
-    return _guessing(lambda steps, random: steps - 1)
+    return _guessing(lambda steps, random: len(steps) - 1)
+
+
+@solver
+def late_window() -> Solver:
+    """Always answer with the step at 3/4 of the solution, floor(0.75 n): errors are often late."""
+    return _guessing(lambda steps, random: 3 * len(steps) // 4)
+
+
+@solver
+def arithmetic() -> Solver:
+    """Answer with the first step that contains a false equation between plain numbers, else -1.
+
+    This is what a calculator can do. Equations with a variable, a function or a modulus are
+    ignored.
+    """
+
+    def first_false(steps: Sequence[str], random: Random) -> int:
+        return next((i for i, step in enumerate(steps) if false_equations(step)), NO_ERROR)
+
+    return _guessing(first_false)
 
 
 @solver
@@ -36,7 +57,7 @@ def uniform(seed: int = 42) -> Solver:
     Args:
         seed: The seed of the draw, together with the sample's id and epoch.
     """
-    return _guessing(lambda steps, random: random.randrange(NO_ERROR, steps), seed)
+    return _guessing(lambda steps, random: random.randrange(NO_ERROR, len(steps)), seed)
 
 
 @solver
@@ -49,8 +70,8 @@ def label_distribution(labels: Mapping[str, int], seed: int = 42) -> Solver:
     """
     counts = {int(label): count for label, count in labels.items()}
 
-    def guess(steps: int, random: Random) -> int:
-        allowed = {label: count for label, count in counts.items() if label < steps}
+    def guess(steps: Sequence[str], random: Random) -> int:
+        allowed = {label: count for label, count in counts.items() if label < len(steps)}
         return random.choices(list(allowed), weights=list(allowed.values()))[0]
 
     return _guessing(guess, seed)
@@ -59,7 +80,7 @@ def label_distribution(labels: Mapping[str, int], seed: int = 42) -> Solver:
 def _guessing(guess: Guess, seed: int = 0) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         random = Random(f"{seed}/{state.sample_id}/{state.epoch}")  # noqa: S311 (not a secret)
-        verdict = guess(len(state.metadata_as(SolutionMetadata).steps), random)
+        verdict = guess(state.metadata_as(SolutionMetadata).steps, random)
         leave_verdict(state, verdict, f"\\boxed{{{verdict}}}", model=_MODEL)
         return state
 

@@ -1,29 +1,37 @@
 """Find a critic by its name, with the generate options that it needs."""
 
 import importlib.util
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from inspect_ai.dataset import Sample
-from inspect_ai.model import GenerateConfig, ResponseSchema
+from inspect_ai.model import GenerateConfig, ResponseSchema, get_model_info
 from inspect_ai.solver import Solver
-from inspect_ai.util import json_schema, registry_create
+from inspect_ai.util import json_schema, registry_create, registry_info
 
+from misstep._inspect_private import active_generate_config, active_model
 from misstep.registry import (
+    Domain,
     MisstepError,
     Tag,
     UnknownNameError,
+    Wording,
     find_domain,
     find_judge,
     find_sections_prompt,
+    find_step_scores_prompt,
     user_path,
 )
 from misstep.scorers import StructuredReply
 from misstep.solvers._baselines import (
     all_sections,
+    arithmetic,
     label_distribution,
     last_step,
+    late_window,
     no_error,
     no_section,
     section_range,
@@ -31,11 +39,22 @@ from misstep.solvers._baselines import (
 )
 from misstep.solvers._calls import SEED
 from misstep.solvers._critique import critique, sections_critique
-from misstep.solvers._stepwise import Order, reward, stepwise
+from misstep.solvers._step_scores import all_invalid, all_valid, step_scores
+from misstep.solvers._stepwise import Calls, reward, stepwise
 
-BASELINES = {"no_error": no_error, "last_step": last_step, "uniform": uniform}
-CRITICS = ("critique", "stepwise", "reward", *BASELINES, "label_distribution")
-SECTION_CRITICS = ("critique", "no_error", "all_sections", "section_range")
+_WITHOUT_DATA = {
+    "no_error": no_error,
+    "last_step": last_step,
+    "late_window": late_window,
+    "uniform": uniform,
+    "arithmetic": arithmetic,
+}
+BASELINES = (*_WITHOUT_DATA, "label_distribution")
+"""Critics of first errors that call no model."""
+CRITICS = ("critique", "stepwise", "reward", *BASELINES)
+SECTION_BASELINES = ("no_error", "all_sections", "section_range")
+SECTION_CRITICS = ("critique", *SECTION_BASELINES)
+STEP_CRITICS = ("critique", "stepwise", "reward", "all_valid", "all_invalid")
 
 
 @dataclass(frozen=True)
@@ -44,6 +63,8 @@ class Critic:
 
     solver: Solver
     config: GenerateConfig = field(default_factory=GenerateConfig)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """Notes on the options, for the log."""
 
 
 def find_critic(
@@ -54,8 +75,8 @@ def find_critic(
     votes: int = 1,
     adaptive: bool = False,
     weighted: bool = False,
-    style: str = "single_token",
-    order: Order = "sequential",
+    style: str = "plain",
+    calls: Calls = "sequential",
     threshold: float | None = None,
 ) -> Critic:
     r"""Return the critic of first errors that the options of a task describe.
@@ -74,14 +95,16 @@ def find_critic(
             raise MisstepError("adaptive and weighted need several votes: add -T votes=8.")
         if adaptive and weighted:
             raise MisstepError("adaptive counts votes, so it does not go with weighted.")
+        max_tokens, metadata = _max_tokens(prompt)
         return Critic(
-            critique(domain, tag, votes, adaptive),
+            critique(domain, tag, votes, adaptive, weighted),
             GenerateConfig(
                 temperature=prompt.voting_temperature if votes > 1 else prompt.temperature,
-                max_tokens=prompt.max_tokens,
+                max_tokens=max_tokens,
                 seed=SEED,
                 logprobs=True if weighted else None,
             ),
+            metadata,
         )
     if votes != 1 or adaptive or weighted:
         raise MisstepError(f"votes={votes}: votes go with critic=critique, not {critic!r}.")
@@ -90,10 +113,29 @@ def find_critic(
             temperature=judge.temperature, max_tokens=judge.max_tokens, seed=SEED
         )
         by_steps = critic == "stepwise"
-        return Critic(stepwise(style, order) if by_steps else reward(style, threshold), config)
+        return Critic(stepwise(style, calls) if by_steps else reward(style, threshold), config)
     if critic == "label_distribution":
         return Critic(label_distribution(dict(Counter(str(one.target) for one in samples))))
-    return Critic(_find_solver(critic, BASELINES, CRITICS))
+    return Critic(_find_solver(critic, _WITHOUT_DATA, CRITICS))
+
+
+def _max_tokens(prompt: Domain) -> tuple[int, dict[str, Any]]:
+    """Return the default of `--max-tokens`, and a note for the log if the model reasons.
+
+    The model is known if Inspect makes the task for a run, by its name or file.
+    """
+    model, config = active_model(), active_generate_config()
+    if model is None or config.max_tokens is not None:
+        return prompt.max_tokens, {}
+    info = get_model_info(model)
+    effort = config.reasoning_effort
+    asked = config.reasoning_tokens or (effort is not None and effort != "none")
+    if effort == "none" or not (asked or (info and info.reasoning)):
+        return prompt.max_tokens, {}
+    most = prompt.reasoning_max_tokens
+    most = min(most, (info and info.output_tokens) or most)
+    note = f"The default of --max-tokens is {most:,}, because {model} reasons before it answers."
+    return most, {"max_tokens": note}
 
 
 def find_section_critic(
@@ -125,6 +167,31 @@ def find_section_critic(
     return Critic(_find_solver(critic, known, SECTION_CRITICS))
 
 
+def find_step_critic(
+    critic: str | Solver,
+    wording: Wording = "own",
+    style: str = "plain",
+    threshold: float | None = None,
+) -> Critic:
+    """Return the critic of every step that the options of a task describe.
+
+    `critic` is one of STEP_CRITICS, the name of any registered solver, `file.py@solver`, or a
+    solver. A user's own solver leaves a `StepValidity`.
+    """
+    if critic in ("stepwise", "reward"):
+        # Steps after the first wrong one count too, so all of them are judged.
+        return find_critic(critic, (), style=style, calls="parallel", threshold=threshold)
+    if threshold is not None:
+        raise MisstepError(
+            f"threshold={threshold}: a threshold goes with critic=reward, not {critic!r}."
+        )
+    if critic == "critique":
+        config = GenerateConfig(temperature=find_step_scores_prompt().temperature, seed=SEED)
+        return Critic(step_scores(wording), config)
+    known = {"all_valid": all_valid, "all_invalid": all_invalid}
+    return Critic(_find_solver(critic, known, STEP_CRITICS))
+
+
 def _find_solver(
     critic: str | Solver, known: Mapping[str, Callable[[], Solver]], names: Iterable[str]
 ) -> Solver:
@@ -133,19 +200,38 @@ def _find_solver(
         return critic
     if critic in known:
         return known[critic]()
-    file, _, solver = critic.rpartition("@")
+    file, _, name = critic.rpartition("@")
     if file:
-        _import_file(file)
+        solvers = _solvers_in(file)
+        if name not in solvers:
+            raise UnknownNameError(f"solver in {file}", name, solvers)
+        return solvers[name]()
     try:
-        return registry_create("solver", solver)
+        return registry_create("solver", critic)
     except (LookupError, ValueError):
         raise UnknownNameError("critic", critic, names) from None
 
 
-def _import_file(file: str) -> None:
-    """Import a file of the user, so that its solvers are registered."""
-    path = user_path(file)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+def _solvers_in(file: str) -> dict[str, Callable[[], Solver]]:
+    """Run a Python file of the user and return the solvers that it defines, by name."""
+    path = user_path(file).resolve()
+    spec = importlib.util.spec_from_file_location(path.as_posix(), path)
     if spec is None or spec.loader is None or not path.is_file():
         raise MisstepError(f"critic={file}: there is no Python file at {path}.")
-    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses and pydantic look up the module of a class by its name.
+    sys.modules[spec.name] = module
+    sys.path.append(str(path.parent))  # so that it can import its neighbours
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    own = {k: v for k, v in vars(module).items() if getattr(v, "__module__", "") == spec.name}
+    return {name: value for name, value in own.items() if _is_solver(value)}
+
+
+def _is_solver(value: object) -> bool:
+    try:
+        return registry_info(value).type == "solver"
+    except ValueError:
+        return False

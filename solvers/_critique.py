@@ -4,9 +4,10 @@ import logging
 from collections.abc import Callable, Sequence
 
 from inspect_ai.dataset import Dataset
-from inspect_ai.model import ChatMessageUser
+from inspect_ai.model import ChatMessageUser, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from misstep.providers import check_logprobs
 from misstep.registry import (
     ANSWER,
     CHARACTERS_PER_TOKEN,
@@ -21,7 +22,7 @@ from misstep.registry import (
     find_sections_prompt,
 )
 from misstep.samples import SolutionMetadata
-from misstep.solvers._calls import draw_votes
+from misstep.solvers._calls import draw_votes, reply_to
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +41,11 @@ def critique_prompt(
 
 @solver
 def critique(
-    domain: str = "mathematics", tag: Tag | None = None, votes: int = 1, adaptive: bool = False
+    domain: str = "mathematics",
+    tag: Tag | None = None,
+    votes: int = 1,
+    adaptive: bool = False,
+    weighted: bool = False,
 ) -> Solver:
     r"""Ask for the index of the first wrong step, in a `\boxed{}`.
 
@@ -53,18 +58,22 @@ def critique(
         tag: The word for a step in its tag. Default: the domain's own word.
         votes: The number of answers to draw for one prompt.
         adaptive: Draw votes in rounds, and stop when no further vote can change the result.
+        weighted: The scorer weights votes by their logprobs: refuse models that give none.
     """
     if not isinstance(votes, int) or votes < 1:
         raise MisstepError(f"votes={votes}: expected a whole number of at least 1.")
     prompt = find_domain(domain)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        if weighted:
+            check_logprobs(get_model(), "weighted=true", "Leave it out: each vote then counts one.")
         steps = state.metadata_as(SolutionMetadata).steps
         text = critique_prompt(prompt, state.input_text, steps, tag)
         state.messages = [ChatMessageUser(content=text)]
         if votes == 1:
-            return await generate(state, tool_calls="none")
-        state.output = await draw_votes(state, generate, state.messages, votes, adaptive)
+            state.output = await reply_to(state, generate, state.messages)
+        else:
+            state.output = await draw_votes(state, generate, state.messages, votes, adaptive)
         state.messages.append(state.output.message)
         return state
 
@@ -94,7 +103,9 @@ def sections_critique(structured: bool = False) -> Solver:
         sections = state.metadata_as(SolutionMetadata).steps
         text = sections_prompt(state.input_text, sections, structured)
         state.messages = [ChatMessageUser(content=text)]
-        return await generate(state, tool_calls="none")
+        state.output = await reply_to(state, generate, state.messages)
+        state.messages.append(state.output.message)
+        return state
 
     return solve
 

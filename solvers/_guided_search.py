@@ -4,11 +4,19 @@ from collections.abc import Collection
 from random import Random
 from typing import Literal, TypeAlias
 
-from inspect_ai.model import ChatMessageAssistant, GenerateConfig, ModelOutput
+from inspect_ai.model import (
+    ChatMessageAssistant,
+    GenerateConfig,
+    ModelOutput,
+    get_model,
+    model_roles,
+)
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from misstep._inspect_private import active_model
+from misstep.providers import remembered_refusals
 from misstep.registry import MisstepError, UnknownNameError, find_judge
-from misstep.rewards import AGGREGATIONS, Aggregation, RewardModel, find_reward_model
+from misstep.rewards import AGGREGATIONS, REWARD_ROLE, Aggregation, RewardModel, find_reward_model
 from misstep.samples import SearchRecord, SearchResult
 from misstep.solvers._calls import SEED
 from misstep.solvers._policy import BLANK_LINE, CONTINUATIONS, Account, Continuation, Policy
@@ -24,6 +32,8 @@ from misstep.solvers._search import Search
 Method: TypeAlias = Literal["greedy", "beam", "best_of_n", "majority", "plain"]
 METHODS: tuple[Method, ...] = ("greedy", "beam", "best_of_n", "majority", "plain")
 STEPWISE: tuple[Method, ...] = ("greedy", "beam")
+REWARDED: tuple[Method, ...] = (*STEPWISE, "best_of_n")
+"""The methods that need a reward model."""
 
 TEMPERATURE = 0.7
 STEP_TOKENS = 512
@@ -33,9 +43,7 @@ SOLUTION_TOKENS = 2048
 def search_config(method: Method) -> GenerateConfig:
     """Return the default generate options of the policy."""
     if method in STEPWISE:
-        return GenerateConfig(
-            temperature=TEMPERATURE, max_tokens=STEP_TOKENS, stop_seqs=[BLANK_LINE], seed=SEED
-        )
+        return GenerateConfig(temperature=TEMPERATURE, max_tokens=STEP_TOKENS, seed=SEED)
     temperature = 0.0 if method == "plain" else TEMPERATURE
     return GenerateConfig(temperature=temperature, max_tokens=SOLUTION_TOKENS, seed=SEED)
 
@@ -81,9 +89,17 @@ def guided_search(
             f"n={n}."
         )
 
+    # The roles are known if Inspect makes the task for a run, by its name or file.
+    if method in REWARDED and active_model() is not None and REWARD_ROLE not in model_roles():
+        raise MisstepError(
+            f"method={method} needs a reward model: add --model-role reward=<model>. Methods "
+            f"without one: {', '.join(m for m in METHODS if m not in REWARDED)}."
+        )
+
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         account = Account(budget)
-        policy = Policy(state, account.counting(generate), continuation)
+        refusals = remembered_refusals(get_model().api)
+        policy = Policy(state, account.counting(generate), continuation, refusals)
         # Only ties depend on these random draws.
         random = Random(f"{SEED}/{state.sample_id}/{state.epoch}")  # noqa: S311
 

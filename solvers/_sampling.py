@@ -89,10 +89,17 @@ async def choose_solution(
     return chosen.text if chosen else "", SearchResult(
         answer=chosen.answer if chosen else None,
         steps=chosen.steps if chosen else [],
-        unfinished=None if chosen else "no solution has all its rewards",
+        unfinished=None if chosen else _why_unchosen(solutions),
         alternatives=alternatives,
         answers=answers,
     )
+
+
+def _why_unchosen(solutions: Sequence[SampledSolution]) -> str:
+    """Return why no solution could be chosen, with the cause of the first missing reward."""
+    causes = (reward.missing for one in solutions for reward in one.rewards if reward.missing)
+    cause = next(causes, None if any(one.steps for one in solutions) else "all are empty")
+    return "no solution has all its rewards" + (f": {cause}" if cause else "")
 
 
 def _best_solutions(

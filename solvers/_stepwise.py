@@ -12,25 +12,25 @@ from misstep.solvers._calls import ask
 from misstep.solvers._verdicts import first_below, leave_verdict
 from misstep.verdicts import NO_ERROR, Unread, Verdict
 
-Order = Literal["sequential", "parallel"]
-ORDERS: tuple[Order, ...] = ("sequential", "parallel")
+Calls = Literal["sequential", "parallel"]
+CALLS: tuple[Calls, ...] = ("sequential", "parallel")
 
 
 @solver
-def stepwise(style: str = "single_token", order: Order = "sequential") -> Solver:
+def stepwise(style: str = "plain", calls: Calls = "sequential") -> Solver:
     r"""Judge each step by itself. The verdict is the first step that is judged wrong.
 
     The conversation shows the judge's earlier verdicts as if all of them were the same. So both
-    orders ask the same questions and give the same verdict: `sequential` stops at the first wrong
+    ways ask the same questions and give the same verdict: `sequential` stops at the first wrong
     step and makes the fewest calls, `parallel` takes one round trip.
 
     Args:
         style: The prompts: a name in `registry/judges.yaml`.
-        order: Judge the steps one after another (sequential) or all at once (parallel).
+        calls: Judge the steps one after another (sequential) or all at once (parallel).
     """
     judge = find_judge(style)
-    if order not in ORDERS:
-        raise UnknownNameError("order", order, ORDERS)
+    if calls not in CALLS:
+        raise UnknownNameError("calls", calls, CALLS)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         async def judged(step: int) -> StepVerdict:
@@ -40,7 +40,7 @@ def stepwise(style: str = "single_token", order: Order = "sequential") -> Solver
 
         steps = state.metadata_as(SolutionMetadata).steps
         verdicts: list[StepVerdict] = []
-        if order == "parallel":
+        if calls == "parallel":
             verdicts = await collect(*(judged(step) for step in range(len(steps))))
         else:
             while len(verdicts) < len(steps) and (not verdicts or verdicts[-1].right is True):
@@ -75,7 +75,7 @@ def _first_wrong(verdicts: list[StepVerdict]) -> tuple[Verdict | Unread, str]:
 
 
 @solver
-def reward(style: str = "single_token", threshold: float | None = None) -> Solver:
+def reward(style: str = "plain", threshold: float | None = None) -> Solver:
     r"""Score each step with a reward model. The verdict is the first step under the threshold.
 
     All steps are scored, also those after the first wrong one. So the log holds every reward, and
@@ -98,7 +98,9 @@ def reward(style: str = "single_token", threshold: float | None = None) -> Solve
         limit = model.threshold if threshold is None else threshold
         values = [reward.value for reward in rewards]
         missing = next((reward.missing for reward in rewards if reward.value is None), None)
-        leave_verdict(state, *first_below(values, limit), rewards=values, missing=missing)
+        leave_verdict(
+            state, *first_below(values, limit), rewards=values, missing=missing, threshold=limit
+        )
         return state
 
     return solve

@@ -17,12 +17,14 @@ def leave_verdict(
     rewards: Sequence[float | None] = (),
     missing: str | None = None,
     steps: Sequence[StepRecord] | None = None,
+    threshold: float | None = None,
 ) -> None:
     """Leave a verdict in a sample's store, and its text in the output."""
     left = state.store_as(CriticVerdict)
     left.verdict = None if isinstance(verdict, Unread) else verdict
     left.unread = verdict if isinstance(verdict, Unread) else None
     left.rewards = list(rewards) if any(reward is not None for reward in rewards) else None
+    left.threshold = threshold
     left.missing = missing
     left.steps = None if steps is None else list(steps)
     state.output = ModelOutput.from_content(model or str(state.model), text)

@@ -1,12 +1,15 @@
 import json
 import subprocess
 import sys
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from misstep.cli import _main
 from misstep.cli._main import cli
+from misstep.runs import SplitRun
 
 MISSTEP = str(Path(sys.executable).parent / "misstep")
 
@@ -49,6 +52,26 @@ def test_check_tells_all_that_is_wrong_and_fails(tmp_path):
     assert "4 problems; 0 rows are good." in result.output
 
 
+def test_check_goes_on_after_a_malformed_line(tmp_path):
+    path = tmp_path / "bad.jsonl"
+    good = json.dumps({"problem": "p", "steps": ["a"], "label": 0}).encode()
+    path.write_bytes(b"\n".join([good, b'{"problem": ', b"\xff", good, b'{"id": "x"}']))
+    result = run("data", "check", str(path))
+    assert result.exit_code == 1
+    assert "line 2: not valid JSON" in result.output
+    assert "line 3: not UTF-8" in result.output
+    assert "row 5 ('x'): problem: missing" in result.output
+    assert "2 rows are good." in result.output
+
+
+def test_check_goes_on_after_a_csv_row_with_too_many_cells(tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text('problem,steps,label\np,"[""a""]",0,9\np,"[""a""]",0\n', encoding="utf-8")
+    result = run("data", "check", str(path))
+    assert "line 2: more cells than the header" in result.output
+    assert "1 rows are good." in result.output
+
+
 def test_check_warns_of_lost_backslashes(tmp_path):
     path = tmp_path / "lost.jsonl"
     row = {"id": "x", "problem": "p", "steps": ["so \boxed{5}"], "label": 0}
@@ -73,3 +96,28 @@ def test_a_users_mistake_is_one_message_without_a_traceback(arguments, says):
     assert done.stderr.startswith("misstep: ")
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_full_disk_is_one_message_with_the_cure(monkeypatch, capsys):
+    def full(*arguments, **options):
+        raise OSError(ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(_main, "cli", full)
+    with pytest.raises(SystemExit) as ended:
+        _main.main()
+    assert ended.value.code == 1
+    said = capsys.readouterr().err
+    assert (
+        said == "misstep: No space left on device. Free some space, then rerun the same command.\n"
+    )
+
+
+def test_ctrl_c_before_the_run_is_planned_says_what_to_do(monkeypatch, tmp_path):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SplitRun, "create", interrupted)
+    command = ["run", "misstep/processbench.sample", "--model", "mockllm/model"]
+    result = run(*command, "--log-dir", str(tmp_path))
+    assert result.exit_code == 130
+    assert "Interrupted. No sample was run: rerun the same command." in result.output

@@ -9,6 +9,7 @@ from misstep.cli._main import cli
 from misstep.registry import MisstepError
 from misstep.reports import paired_samples, planned_runs, reference_page
 from misstep.reports._power import Aim
+from misstep.solvers import BASELINES
 from tests.reports.conftest import ROWS, write_run
 from tests.support.logs import guesses
 
@@ -129,7 +130,8 @@ def test_every_embedded_set_has_its_reference_runs():
     for name in sets:
         assert [one.model for one in planned if one.eval == name][-1] == "embedded/smollm2"
     critics = {one.arguments.get("critic") for one in planned if one.eval == "procedural.small"}
-    assert critics == {"no_error", "last_step", "uniform", "label_distribution", None}
+    assert critics == {*BASELINES, None}
+    assert {"arithmetic", "late_window"} <= critics
 
 
 def test_reference_results_are_a_table_with_command_version_and_day(logs):

@@ -49,9 +49,11 @@ def table(made, name):
 def test_finished_runs_are_not_made_again(made):
     logs = [read_eval_log(log, header_only=True) for log in list_eval_logs(str(made / "logs"))]
     assert sorted(log.eval.task_args["critic"] for log in logs) == [
+        "arithmetic",
         "critique",
         "label_distribution",
         "last_step",
+        "late_window",
         "no_error",
         "uniform",
     ]

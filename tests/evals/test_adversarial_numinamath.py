@@ -55,8 +55,8 @@ def test_votes_and_steps_judge_too(serve):
     log, _ = serve(adversarial_numinamath(votes=3), half_right, limit=6)
     assert metrics_of(log, "detections")["total"] == 6
     assert len(log.samples[0].scores["first_error"].metadata["voting"]["votes"]) == 3
-    log, _ = serve(adversarial_numinamath(critic="stepwise"), lambda *_: "+", limit=6)
-    assert metrics_of(log, "detections")["missed_errors"] == 6
+    log, _ = serve(adversarial_numinamath(critic="stepwise"), lambda *_: r"\boxed{right}", limit=6)
+    assert metrics_of(log, "detections")["missed_errors"] == 4
 
 
 def test_a_critic_that_always_cries_error_does_not_win(tmp_path):
@@ -69,7 +69,7 @@ def test_a_built_file_is_read(tmp_path):
     path = tmp_path / "built.jsonl"
     rows = [one.row() for one in sample_examples(wrong=4, untouched=2)]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    dataset = adversarial_numinamath(source=str(path)).dataset
+    dataset = adversarial_numinamath(source=str(path), order="published").dataset
     assert [int(sample.target) for sample in dataset] == [row["label"] for row in rows]
     assert dataset[0].metadata["error_type"] == "invalid_generalization"
     assert dataset[0].metadata["position_third"] == "late"

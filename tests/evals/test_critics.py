@@ -1,3 +1,4 @@
+import json
 from collections import Counter
 
 import pytest
@@ -59,6 +60,36 @@ def test_always_the_last_step(tmp_path):
     wrong = [sample.metadata for sample in log.samples if sample.metadata["label"] >= 0]
     last = [row["label"] == len(row["steps"]) - 1 for row in wrong]
     assert metrics_of(log)["error_accuracy"] == pytest.approx(sum(last) / len(wrong))
+
+
+def test_the_late_window_is_at_three_quarters_of_the_steps(tmp_path):
+    for sample in run(tmp_path, critic="late_window", limit=40).samples:
+        answer = int(sample.scores["first_error"].answer)
+        assert answer == int(0.75 * len(sample.metadata["steps"]))
+
+
+def test_a_calculator_answers_with_the_first_step_that_has_a_false_equation(tmp_path):
+    rows = [
+        {"problem": "p", "steps": ["1 + 1 = 2", "2 * 3 = 7", "7 - 1 = 5"], "label": 1},
+        {"problem": "p", "steps": ["x + 1 = 5", "x = 4"], "label": -1},
+    ]
+    own = tmp_path / "rows.jsonl"
+    own.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    log = succeed(processbench(source=str(own), critic="arithmetic"), tmp_path)
+    assert {s.id: s.scores["first_error"].answer for s in log.samples} == {
+        "row-1": "1",
+        "row-2": "-1",
+    }
+
+
+@pytest.mark.parametrize(("subset", "f1"), [("gsm8k", 0.074), ("math", 0.114)])
+def test_what_a_calculator_can_do_on_processbench(tmp_path, real_data, subset, f1):
+    log = succeed(processbench(subset=subset, critic="arithmetic"), tmp_path, log_realtime=False)
+    assert round(metrics_of(log)["f1_score"], 3) == f1
+
+
+def test_what_a_calculator_can_do_on_the_bundled_sample(tmp_path):
+    assert round(metrics_of(run(tmp_path, critic="arithmetic"))["f1_score"], 3) == 0.182
 
 
 @pytest.mark.parametrize("critic", ["uniform", "label_distribution"])

@@ -18,7 +18,11 @@ def faults(rate):
 
 @pytest.mark.parametrize(
     ("reply", "arguments"),
-    [(critic, {}), (critic, {"votes": 4}), (plus_minus, {"critic": "stepwise"})],
+    [
+        (critic, {}),
+        (critic, {"votes": 4}),
+        (plus_minus, {"critic": "stepwise", "style": "single_token"}),
+    ],
     ids=["one vote", "four votes", "stepwise"],
 )
 def test_a_third_of_calls_failing_changes_no_figure(serve, reply, arguments):

@@ -336,6 +336,41 @@ def test_a_context_that_is_too_long_for_the_judge_is_a_missing_reward(search):
     assert sample.scores["final_answer"].metadata["finished"]
 
 
+def served_rewards(pooling, tmp_path, problems, **options):
+    """Run a guided search whose rewards come from a served reward model; return the log."""
+    with OpenAIServer(policy, pooling=pooling) as server:
+        prm = get_model(
+            "prm/qwen2.5-math-prm-7b", base_url=server.url.removesuffix("/v1"), memoize=False
+        )
+        return run_task(
+            guided_search(source=problems, n=2, continuation="prefill", **options),
+            tmp_path / "logs",
+            local_model(server),
+            model_roles={"reward": prm},
+            limit=2,
+            fail_on_error=False,
+        )
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam", "best_of_n"])
+def test_a_reward_server_that_fails_is_an_error_of_the_sample(tmp_path, problems, method):
+    def broken(text):
+        raise ValueError("no such model")
+
+    log = served_rewards(broken, tmp_path, problems, method=method, width=1)
+    assert [bool(sample.error) for sample in log.samples] == [True, True]
+    assert all("no such model" in sample.error.message for sample in log.samples)
+    assert all(not sample.scores for sample in log.samples)
+
+
+def test_best_of_n_says_why_no_solution_has_its_rewards(tmp_path, problems):
+    log = served_rewards(lambda text: [[0.1, 0.9]], tmp_path, problems, method="best_of_n")
+    score = log.samples[0].scores["final_answer"]
+    assert (score.value, score.answer) == ("I", None)
+    assert "no solution has all its rewards: 1 rewards for 3 steps" in score.explanation
+    assert "boxed" not in score.explanation
+
+
 def test_an_answer_that_explodes_is_undecided_and_the_run_goes_on(search, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "misstep.scorers._final_answer.compare_answers", partial(compare_answers, seconds=4)
@@ -411,3 +446,9 @@ def test_the_embedded_model_guides_itself_end_to_end(tmp_path):
     drawn = sum(len(iteration["candidates"]) for iteration in iterations)
     assert (budget["policy_calls"], budget["reward_calls"]) == (2, drawn)
     assert budget["tokens"] > 0
+
+
+def test_a_search_without_a_reward_model_does_not_start(tmp_path):
+    with pytest.raises(MisstepError, match="method=greedy needs a reward model: add --model-role"):
+        run_task("misstep/guided_search.sample", tmp_path)
+    assert not list(tmp_path.iterdir())

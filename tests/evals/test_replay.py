@@ -44,23 +44,24 @@ def test_recorded_votes_are_taken_in_their_order(tmp_path, own_file, adaptive):
     assert answers(log) == {"a": "1", "b": "-1", "c": "2"}
 
 
-@pytest.mark.parametrize("order", ["sequential", "parallel"])
-def test_recorded_steps_are_found_by_their_number(tmp_path, own_file, order):
+@pytest.mark.parametrize("calls", ["sequential", "parallel"])
+def test_recorded_steps_are_found_by_their_number(tmp_path, own_file, calls):
     signs = {"a": "-", "b": "++", "c": "++-"}
     records = [
         {"id": i, "step": step, "text": sign}
         for i, row in signs.items()
         for step, sign in enumerate(row)
     ]
-    log = replay(tmp_path, own_file, records, critic="stepwise", order=order)
+    log = replay(tmp_path, own_file, records, critic="stepwise", style="single_token", calls=calls)
     assert answers(log) == {"a": "0", "b": "-1", "c": "2"}
 
 
-@pytest.mark.parametrize("order", ["sequential", "parallel"])
-def test_recorded_scores_judge_each_step(tmp_path, own_file, order):
+@pytest.mark.parametrize("style", ["plain", "single_token"])
+@pytest.mark.parametrize("calls", ["sequential", "parallel"])
+def test_recorded_scores_judge_each_step(tmp_path, own_file, calls, style):
     scores = {"a": [0.25], "b": [1, 0.5], "c": [0.9, 0.8, 0]}
     records = [{"id": i, "scores": row} for i, row in scores.items()]
-    log = replay(tmp_path, own_file, records, critic="stepwise", order=order)
+    log = replay(tmp_path, own_file, records, critic="stepwise", style=style, calls=calls)
     assert answers(log) == {"a": "0", "b": "-1", "c": "2"}
     for sample in log.samples:
         judged = [step["probability"] for step in sample.store["CriticVerdict:steps"]]

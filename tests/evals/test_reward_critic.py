@@ -15,9 +15,9 @@ from tests.support.openai_server import OpenAIServer, Reply
 from tests.support.runs import metrics_of, succeed
 
 EVALS = [
-    processbench(source="sample", critic="reward", threshold=0.4),
-    deltabench(source="sample", critic="reward", threshold=0.4),
-    procedural(n=8, critic="reward", threshold=0.4),
+    processbench(source="sample", critic="reward", style="single_token", threshold=0.4),
+    deltabench(source="sample", critic="reward", style="single_token", threshold=0.4),
+    procedural(n=8, critic="reward", style="single_token", threshold=0.4),
 ]
 
 
@@ -57,7 +57,7 @@ def test_the_first_step_under_the_threshold_is_the_verdict(serve, task):
 
 def test_stepwise_leaves_its_probabilities_under_the_same_name(serve):
     log, _ = serve(
-        processbench(source="sample", critic="stepwise"),
+        processbench(source="sample", critic="stepwise", style="single_token"),
         plus_or_minus,
         limit=6,
         logprobs=True,

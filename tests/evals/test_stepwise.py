@@ -1,4 +1,5 @@
 from collections import Counter
+from random import Random
 from zlib import crc32
 
 import pytest
@@ -6,6 +7,7 @@ from inspect_ai.model import ModelName, ModelOutput
 from inspect_ai.solver import TaskState
 
 from misstep.evals.processbench import processbench
+from misstep.samples import CriticVerdict
 from misstep.solvers import stepwise
 from tests.support.openai_server import Reply
 from tests.support.runs import metrics_of
@@ -23,13 +25,13 @@ def answers(log):
     return {sample.id: sample.scores["first_error"].answer for sample in log.samples}
 
 
-async def judged(row, order):
+async def judged(row, calls):
     """The verdict and the number of calls of the solver itself, without a model's overhead."""
-    calls = 0
+    made = 0
 
     async def generate(state, **options):
-        nonlocal calls
-        calls += 1
+        nonlocal made
+        made += 1
         text = "\n".join(message.text for message in state.messages)
         sign = "-" if crc32(text.encode()) % 8 == 0 else "+"
         state.output = ModelOutput.from_content("judge", sign, stop_reason="max_tokens")
@@ -38,8 +40,8 @@ async def judged(row, order):
     state = TaskState(
         ModelName("judge/judge"), row.id, 1, row.problem, [], metadata={"steps": row.steps}
     )
-    solved = await stepwise(order=order)(state, generate)
-    return solved.output.completion, calls
+    solved = await stepwise("single_token", calls)(state, generate)
+    return solved.output.completion, made
 
 
 @pytest.mark.anyio
@@ -60,20 +62,20 @@ def anyio_backend():
 
 
 def test_sequential_and_parallel_agree_over_http(serve):
-    logs, calls = {}, {}
-    for order in ("sequential", "parallel"):
-        task = processbench(source="sample", critic="stepwise", order=order)
-        logs[order], server = serve(task, plus_or_minus, limit=16)
-        calls[order] = len(server.requests)
+    logs, made = {}, {}
+    for calls in ("sequential", "parallel"):
+        task = processbench(source="sample", critic="stepwise", style="single_token", calls=calls)
+        logs[calls], server = serve(task, plus_or_minus, limit=16)
+        made[calls] = len(server.requests)
     assert answers(logs["sequential"]) == answers(logs["parallel"])
     assert len(set(answers(logs["parallel"]).values())) > 2
-    assert calls["sequential"] < calls["parallel"]
-    assert calls["parallel"] == sum(len(s.metadata["steps"]) for s in logs["parallel"].samples)
+    assert made["sequential"] < made["parallel"]
+    assert made["parallel"] == sum(len(s.metadata["steps"]) for s in logs["parallel"].samples)
 
 
 def test_each_step_is_judged_as_its_own_rule_says(serve):
     log, server = serve(
-        processbench(source="sample", critic="stepwise"),
+        processbench(source="sample", critic="stepwise", style="single_token"),
         plus_or_minus,
         limit=10,
         logprobs=True,
@@ -95,7 +97,7 @@ def test_each_step_is_judged_as_its_own_rule_says(serve):
         expected = [8 / 9 if step["verdict"] == "right" else 1 / 9 for step in judged]
         assert [step["probability"] for step in judged] == pytest.approx(expected)
     body = server.requests[0].body
-    assert (body["temperature"], body["max_tokens"]) == (0.0, 1)
+    assert (body["temperature"], body["max_tokens"]) == (0.0, 16)
 
 
 @pytest.mark.parametrize("style", ["written", "plain"])
@@ -105,11 +107,11 @@ def test_an_unreadable_verdict_makes_the_sample_unparsed(serve, style):
 
     logs = [
         serve(
-            processbench(source="sample", critic="stepwise", style=style, order=order),
+            processbench(source="sample", critic="stepwise", style=style, calls=calls),
             judge,
             limit=8,
         )[0]
-        for order in ("sequential", "parallel")
+        for calls in ("sequential", "parallel")
     ]
     assert answers(logs[0]) == answers(logs[1])
     assert set(answers(logs[0]).values()) <= {None, "-1"}
@@ -124,3 +126,51 @@ def test_a_judgement_cut_for_its_length_counts_as_truncated(serve):
     )
     assert metrics_of(log)["truncated"] == 1.0
     assert metrics_of(log)["unparsed"] == 0.0
+
+
+def test_a_chat_model_is_asked_in_words_unless_a_style_is_given(serve):
+    log, server = serve(
+        processbench(source="sample", critic="stepwise"), lambda *_: r"\boxed{right}", limit=2
+    )
+    assert "Is the next step right?" in server.requests[0].text
+    assert metrics_of(log)["unparsed"] == 0.0
+
+
+@pytest.mark.parametrize(("text", "unparsed"), [("The step is right.", 1.0), ("", 1.0), ("-", 0.0)])
+def test_only_a_sign_is_a_verdict_of_one_token(serve, text, unparsed):
+    task = processbench(source="sample", critic="stepwise", style="single_token")
+    log, _ = serve(task, lambda *_: Reply(text, "length"), limit=2)
+    assert metrics_of(log)["unparsed"] == unparsed
+    assert set(answers(log).values()) == {None if unparsed else "0"}
+
+
+def published_rlhflow_prediction(replies):
+    """The rule of ProcessBench's script for RLHFlow's models, written anew."""
+    for step, text in enumerate(replies):
+        if not text.strip().lower().startswith("+"):
+            return step
+    return -1
+
+
+REPLIES = ["+", "-", "", " ", "\n", "+1", " +", "\n+", "The", "Plus", "−", "-+", "+-", "＋", "++"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("stop_reason", ["max_tokens", "stop", "content_filter", "model_length"])
+async def test_the_style_rlhflow_is_the_published_script_on_every_reply(stop_reason):
+    for seed in range(500):
+        random = Random(seed)
+        # Mostly right, so that predictions are spread over the steps.
+        replies = ["+" if random.random() < 0.6 else random.choice(REPLIES) for _ in range(8)]
+
+        async def generate(state, replies=replies, **options):
+            step = sum(message.role == "user" for message in state.messages) - 1
+            text = replies[step]
+            state.output = ModelOutput.from_content("judge", text, stop_reason=stop_reason)
+            return state
+
+        steps = {"steps": [f"Step {i}." for i in range(8)]}
+        state = TaskState(ModelName("judge/judge"), "1", 1, "How much?", [], metadata=steps)
+        solved = await stepwise("rlhflow")(state, generate)
+        left = solved.store_as(CriticVerdict)
+        assert (left.verdict, left.unread) == (published_rlhflow_prediction(replies), None)

@@ -57,6 +57,35 @@ def test_a_server_that_ignores_n_gets_eight_requests_with_eight_seeds(serve):
         assert infos == ["1 of 8 choices came back. The others are drawn singly."]
 
 
+def test_a_server_that_refuses_n_gets_eight_requests_with_eight_seeds(serve):
+    def refuse(request, choice):
+        if request.choices > 1:
+            raise ValueError("'n' : number must be at most 1")
+        return boxed_seed(request, choice)
+
+    log, server = serve(
+        processbench(source="sample", votes=8), refuse, limit=4, max_samples=1, max_tasks=1
+    )
+    assert log.status == "success"
+    # The refusal is remembered: only the first sample tries.
+    assert [request.choices for request in server.requests].count(8) == 1
+    assert len(server.requests) == 1 + 4 * 8
+    for sample in log.samples:
+        record = sample.scores["first_error"].metadata["voting"]
+        assert record["votes"] == ["2", "2", "0", "1", "0", "2", "1", "3"]
+    infos = [e.data for sample in log.samples for e in sample.events if e.event == "info"]
+    assert infos == ["The provider refused a request for 8 choices: drawn singly."]
+
+
+def test_another_refusal_is_an_error_of_the_sample(serve):
+    def refuse(request, choice):
+        raise ValueError("temperature is not supported")
+
+    log, server = serve(processbench(source="sample", votes=8), refuse, limit=1)
+    assert log.status == "error"
+    assert len(server.requests) == 1
+
+
 def test_a_server_that_gives_some_of_the_choices_is_asked_for_the_rest(serve):
     log, server = serve(processbench(source="sample", votes=8), boxed_seed, max_choices=3, limit=2)
     assert len(server.requests) == 2 * (1 + 5)

@@ -111,7 +111,7 @@ def test_files_stream_alike(tmp_path, ending):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("a.jsonl", b'{"a": 1}\n{', "line 2 is not valid JSON"),
+        ("a.jsonl", b'{"a": 1}\n{', "line 2: not valid JSON"),
         ("a.jsonl", b"\xff\xfe", "not UTF-8"),
         ("a.parquet", b"no", "not a valid Parquet file"),
         ("a.csv", b'a,b\n"1', "not valid CSV"),

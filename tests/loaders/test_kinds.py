@@ -21,6 +21,13 @@ from tests.support.rows import delta_row
 ROWS = {
     "first_error": {"id": "a", "problem": "p", "steps": ["s"], "label": 0},
     "error_sections": delta_row("a", errors=[1]),
+    "wrong_steps": {
+        "idx": "p_1",
+        "classification": "circular",
+        "modified_question": "p",
+        "modified_process": ["s"],
+        "error_steps": [1],
+    },
     "mistake": {
         "id": "a",
         "task": "word_sorting",
@@ -39,8 +46,8 @@ READERS = {
     "problem": problems_dataset,
     "solution": lambda source: list(corpus_rows(source)),
 }
-CONVERTED = {("first_error", "error_sections")}
-"""Rows with all erroneous sections have a first error."""
+CONVERTED = {("first_error", kind) for kind in ("error_sections", "wrong_steps", "mistake")}
+"""Rows with all erroneous sections or steps, or with a mistake, have a first error."""
 
 OTHERS = [
     (needed, kind)

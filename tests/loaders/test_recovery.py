@@ -36,7 +36,7 @@ def test_rows_are_those_of_the_original_set_in_its_order(real_data, variant, eac
         taken[task] += 1
         if each is None or taken[task] <= each:
             wanted.append((task, number, row))
-    dataset = recovery_dataset("big_bench_mistake", each)
+    dataset = recovery_dataset("big_bench_mistake", each, order="published")
     assert len(dataset) == len(wanted) == evals()["error-recovery"].variants[variant].size.samples
     for sample, (task, number, row) in zip(dataset, wanted, strict=True):
         at = row["mistake_index"]

@@ -88,9 +88,9 @@ def test_the_embedded_sample_needs_no_mirror(monkeypatch, tmp_path):
 
 
 def test_the_sample_is_widened_by_generated_rows_that_stay_apart():
-    dataset = first_error_dataset("sample")
+    dataset = first_error_dataset("sample", order="published")
     assert all(sample.metadata["subset"] != "generated" for sample in dataset[:64])
-    generated = first_error_dataset("sample", "generated")
+    generated = first_error_dataset("sample", "generated", order="published")
     assert [sample.id for sample in dataset[64:]] == [sample.id for sample in generated]
     for sample, one in zip(generated, solutions(1, 136), strict=True):
         assert (sample.input, int(sample.target)) == (one.problem, one.label)
@@ -108,3 +108,12 @@ def test_without_a_variable_the_mirror_is_in_the_cache_folder(monkeypatch, tmp_p
 def test_what_comes_with_the_package_is_not_fetched():
     with pytest.raises(DataError, match="nothing to fetch"):
         list(fetch("sample"))
+
+
+def test_without_a_network_the_hub_is_asked_once(monkeypatch, tmp_path, caplog):
+    monkeypatch.setenv("MISSTEP_DATA", str(tmp_path))
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(DataError, match=r"http://127.0.0.1:9 cannot be reached"):
+        load_rows("processbench", "omnimath")
+    assert "Retry" not in caplog.text

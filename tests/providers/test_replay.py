@@ -139,7 +139,7 @@ def test_too_few_texts_name_both_numbers(record, replay):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (['{"id": 1, "text": "a"'], "line 1 is not valid JSON"),
+        (['{"id": 1, "text": "a"'], "line 1: not valid JSON"),
         (['{"id": 1, "text": "a"}', "", "[1]"], "line 3: [1] is not a JSON object."),
         (['{"id": 1, "txt": "a"}'], "line 1: unknown key 'txt'. Did you mean 'text'?"),
         (
@@ -184,7 +184,7 @@ def test_compressed_records_are_read(record, replay, tmp_path):
 def test_bytes_that_are_not_utf_8_name_their_line(tmp_path):
     path = tmp_path / "outputs.jsonl"
     path.write_bytes(b'{"id": 1, "text": "a"}\n{"id": 2, "text": "\xff"}\n')
-    with pytest.raises(MisstepError, match="line 2 is not UTF-8"):
+    with pytest.raises(MisstepError, match="line 2: not UTF-8"):
         get_model(f"replay/{path}")
 
 

@@ -37,7 +37,7 @@ def requests_of(task, tmp_path, limit):
         {},
         {"votes": 4},
         {"critic": "stepwise"},
-        {"critic": "stepwise", "style": "written", "order": "parallel"},
+        {"critic": "stepwise", "style": "written", "calls": "parallel"},
     ],
 )
 def test_calls_and_prompts_are_those_of_the_run(tmp_path, arguments):
@@ -67,7 +67,8 @@ def test_every_eval_is_walked_through(tmp_path):
 
 
 def test_completions_end_at_their_limit():
-    single = estimate(processbench(source="sample", critic="stepwise"), MODEL, limit=2)
+    task = processbench(source="sample", critic="stepwise", style="rlhflow")
+    single = estimate(task, MODEL, limit=2)
     assert single.completion_tokens == single.calls
     assert "or the token limit if it is lower" in single.completion_rule
 

@@ -43,7 +43,27 @@ def test_single_token_messages_are_those_of_rlhflow():
         ("assistant", "+"),
         ("user", "c"),
     ]
-    assert (judge.temperature, judge.max_tokens) == (0.0, 1)
+    # Some APIs refuse limits under 16 tokens.
+    assert (judge.temperature, judge.max_tokens) == (0.0, 16)
+    published = find_judge("rlhflow")
+    assert published.max_tokens == 1
+    assert judge_messages(published, "P", ["a"], 0)[0].text == "P\n\na"
+
+
+def test_the_probability_of_one_token_is_that_of_the_first_one():
+    tokens = [token("+", **{"+": 0.8, "-": 0.2}), token(" as"), token("+", **{"+": 0.1, "-": 0.9})]
+    read = read_step_verdict(
+        reply("+ as+", logprobs=Logprobs(content=tokens)), find_judge("single_token")
+    )
+    assert (read.right, read.probability) == (True, pytest.approx(0.8))
+
+
+def test_a_token_that_is_no_sign_still_has_a_probability():
+    tokens = [token("The", **{"The": 0.5, "+": 0.1, "-": 0.3})]
+    read = read_step_verdict(
+        reply("The", logprobs=Logprobs(content=tokens)), find_judge("single_token")
+    )
+    assert (read.right, read.probability) == (Unread.NO_SIGN, pytest.approx(0.25))
 
 
 def test_a_written_judgement_has_a_system_instruction_and_constant_history():
@@ -62,9 +82,17 @@ def test_plain_style_asks_about_each_step_in_one_message():
 
 @pytest.mark.parametrize(
     ("text", "right"),
-    [("+", True), (" +\n", True), ("-", False), ("no", False), ("", Unread.EMPTY)],
+    [
+        ("+", True),
+        (" +\n", True),
+        ("-", False),
+        ("+ as 2-1 is 1", True),
+        ("no", Unread.NO_SIGN),
+        ("The", Unread.NO_SIGN),
+        ("", Unread.EMPTY),
+    ],
 )
-def test_single_token_is_right_when_it_starts_with_a_plus(text, right):
+def test_single_token_is_read_at_its_first_sign(text, right):
     assert read_step_verdict(reply(text, "max_tokens"), find_judge("single_token")).right == right
 
 

@@ -108,6 +108,25 @@ async def test_a_solution_that_is_too_long_has_no_rewards():
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("name", ["qwen2.5-math-prm-7b", "skywork-prm-1.5b"])
+async def test_any_other_refusal_is_an_error_with_the_words_of_the_server(name):
+    def refuse(text):
+        raise ValueError("the pooler has no such task")
+
+    bos = {"bos": "<s>"} if name.startswith("skywork") else {}
+    with pytest.raises(Exception, match=r"status 400: .*the pooler has no such task"):
+        await ask(name, refuse, **bos)
+
+
+@pytest.mark.anyio
+async def test_a_solution_that_is_too_long_to_tokenize_has_no_rewards():
+    output, _ = await ask(
+        "skywork-prm-1.5b", lambda text: [], bos="<s>", faults=Faults(script=[Fault.CONTEXT_LENGTH])
+    )
+    assert "maximum context length is 8192" in output.metadata["missing"]
+
+
+@pytest.mark.anyio
 async def test_a_call_to_a_busy_server_is_retried():
     output, requests = await ask(
         "qwen2.5-math-prm-7b",

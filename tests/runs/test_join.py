@@ -1,9 +1,12 @@
 """The joined log equals the log of the unsplit run; whatever is not whole is refused."""
 
+from errno import ENOSPC
 from io import BytesIO
+from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 from inspect_ai import eval as run_task
 from inspect_ai.log import (
     read_eval_log,
@@ -260,3 +263,16 @@ def test_nothing_is_left_in_the_temporary_folder(parts, tmp_path, monkeypatch):
     join(parts, tmp_path / "joined.eval")
     assert not list((tmp_path / "scratch").glob("misstep-*"))
     assert [path.name for path in tmp_path.glob("joined*")] == ["joined.eval"]
+
+
+def test_a_full_disk_leaves_no_partial_log(parts, tmp_path, monkeypatch):
+    location = tmp_path / "joined.eval"
+
+    def full(self, source, target, *arguments, **options):
+        Path(target).write_bytes(b"some")
+        raise OSError(ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(LocalFileSystem, "put_file", full)
+    with pytest.raises(OSError, match="No space left"):
+        join(parts, location)
+    assert not list(tmp_path.glob("joined*"))

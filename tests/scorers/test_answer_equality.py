@@ -1,3 +1,6 @@
+import json
+from pathlib import Path
+
 import anyio
 import pytest
 
@@ -15,6 +18,14 @@ SAME = [
     (r"x^2+2x+1", "(x+1)^2"),
     (r"\left( 1, 2 \right)", "(1,2)"),
     (r"5 \text{ cm}", "5"),
+    # Equal to six decimals.
+    ("0.3333333", "1/3"),
+    ("1.5000001", "1.5"),
+    ("0,111", "0.111"),
+    ("$7$", "7"),
+    (r"5\$", "5"),
+    ("x\n= 3", "3"),
+    ("3.", "3"),
 ]
 DIFFERENT = [
     ("7", "8"),
@@ -24,7 +35,43 @@ DIFFERENT = [
     ("[0,1)", "(0,1)"),
     (r"\text{even}", r"\text{odd}"),
     ("Dog", "Cat"),
+    # White space counts.
+    ("1 2", "12"),
+    ("1 1/2", "11/2"),
+    ("0,111", "111"),
+    ("1,234", "1, 234"),
+    ("12 x", "1 2x"),
+    (r"x \leftarrow y", r"x \rightarrow y"),
+    ("0.333", "1/3"),
 ]
+
+
+CASES = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "math_verify_cases.jsonl").read_text("utf-8").splitlines()
+]
+"""The test cases of math-verify 0.9.0 (PyPI) that compare two single answers: the formulas, or the
+contents of the boxes, of its pairs of texts. Left out are texts with several boxes or formulas,
+because the answer of a solution is its last box, and tests with settings other than the defaults.
+"""
+
+DISAGREEMENTS = {
+    ("1 000", "1000"): "in a formula, a space is no thousands separator: it is a product",
+    ("1000,99", "1000.99"): "in a formula, these are two numbers",
+    ("1.22", "1,22"): "in a formula, these are two numbers",
+    (" \n 9 \n ", "9"): "an answer may have line breaks; math-verify finds no formula across lines",
+}
+"""The cases that come out otherwise here, by answer and target, each with the reason."""
+
+
+def test_math_verifys_own_cases_come_out_as_published():
+    found = {}
+    for case in CASES:
+        answer, target = case["answer"], case["target"]
+        if compare_texts(answer, target).same is not case["same"]:
+            found[answer, target] = case["test"]
+    assert found.keys() == DISAGREEMENTS.keys()
+    assert len(CASES) == 192
 
 
 @pytest.mark.parametrize(("answer", "target"), SAME)

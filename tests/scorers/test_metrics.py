@@ -1,14 +1,11 @@
 import math
-from random import Random
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from inspect_ai.scorer import CORRECT, INCORRECT, SampleScore, Score
 from pytest_inspect_evals.metrics import assert_agreeing_epochs_change_nothing
 
 from misstep.scorers import first_error_metrics
-from misstep.scorers._intervals import f1_draws, from_draws, share
 
 
 def sample(hit, has_error, subset=None, unread=None):
@@ -82,58 +79,6 @@ def test_unparsed_and_truncated_are_counted_apart_and_stay_in_the_denominator():
     assert (got["unparsed"], got["truncated"]) == (0.5, 0.25)
     assert got["error_accuracy"] == pytest.approx(1 / 3)
     assert got["correct_accuracy"] == 0.0
-
-
-def wilson_by_bisection(hits, n, upper):
-    """The end of the score interval as the share p at which the score test just rejects."""
-    estimate, z = hits / n, 1.959963984540054
-    inside, outside = estimate, 1.0 if upper else 0.0
-    for _ in range(200):
-        p = (inside + outside) / 2
-        if abs(estimate - p) <= z * math.sqrt(p * (1 - p) / n):
-            inside = p
-        else:
-            outside = p
-    return inside
-
-
-@pytest.mark.parametrize(("hits", "n"), [(3, 10), (0, 7), (7, 7), (120, 400), (1, 1)])
-def test_shares_have_wilsons_interval(hits, n):
-    got = share([1.0] * hits + [0.0] * (n - hits))
-    assert got.value == pytest.approx(hits / n)
-    assert got.lower == pytest.approx(wilson_by_bisection(hits, n, False), abs=1e-9)
-    assert got.upper == pytest.approx(wilson_by_bisection(hits, n, True), abs=1e-9)
-
-
-def f1(errors, corrects):
-    a, b = np.mean(errors), np.mean(corrects)
-    return 0.0 if a + b == 0 else 2 * a * b / (a + b)
-
-
-def test_the_bootstrap_is_a_resampling_of_samples():
-    random = Random(3)
-    samples = [(random.random() < 0.5, float(random.random() < 0.6)) for _ in range(60)]
-    values = []
-    for _ in range(20_000):
-        drawn = random.choices(samples, k=len(samples))
-        values.append(f1([h for e, h in drawn if e], [h for e, h in drawn if not e]))
-    errors = [h for e, h in samples if e]
-    corrects = [h for e, h in samples if not e]
-    got = from_draws(f1(errors, corrects), f1_draws(errors, corrects))
-    low, high = np.percentile(values, [2.5, 97.5])
-    assert got.lower == pytest.approx(low, abs=0.02)
-    assert got.upper == pytest.approx(high, abs=0.02)
-    assert got.stderr == pytest.approx(np.std(values), rel=0.1)
-
-
-def test_the_bootstrap_gives_the_same_interval_every_time():
-    scores = many(30, 60, 40, 70)
-    assert figures(scores) == figures(scores)
-
-
-def test_fractional_hits_of_several_epochs_are_resampled_too():
-    draws = f1_draws([0.0, 0.5, 1.0, 0.5] * 10, [1.0, 0.25] * 20)
-    assert draws.mean() == pytest.approx(f1([0.5], [0.625]), abs=0.02)
 
 
 def test_metrics_through_inspects_own_reducers(monkeypatch):

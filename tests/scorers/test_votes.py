@@ -188,3 +188,16 @@ def test_metrics_give_the_score_at_fewer_votes_and_the_saving():
     assert figures["votes_drawn"] == 4
     assert figures["votes_saved"] == 0.5
     assert figures["agreement"] == (0.75 + 1) / 2
+
+
+def test_a_vote_that_is_not_counted_needs_no_logprobs():
+    sure = Logprobs(content=[Logprob(token="x", logprob=-0.5)])
+    votes = [
+        read_vote(choice(r"\boxed{1}", logprobs=sure), "strict", weighted=True),
+        read_vote(choice("cut off", "max_tokens"), "strict", weighted=True),
+        read_vote(choice("", "content_filter"), "strict", weighted=True),
+        read_vote(choice("no box"), "strict", weighted=True),
+    ]
+    assert tally(votes).verdict == 1
+    with pytest.raises(MisstepError, match="no logprobs"):
+        read_vote(choice(r"\boxed{1}"), "strict", weighted=True)
