@@ -10,7 +10,7 @@ import logging
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from errno import EACCES, EAGAIN
 from pathlib import Path
@@ -33,6 +33,7 @@ def folder_lock(folder: str | Path, wait: bool = False) -> Iterator[None]:
         yield
         return
     path = Path(place) / LOCK_FILE
+    is_new = not path.parent.exists()
     file = _locked(path, wait)
     try:
         yield
@@ -41,6 +42,9 @@ def folder_lock(folder: str | Path, wait: bool = False) -> Iterator[None]:
             # Before the lock is released: another process may lock a new file of that name next.
             path.unlink(missing_ok=True)
             os.close(file)
+        if is_new:
+            with suppress(OSError):  # It stays if it holds anything.
+                path.parent.rmdir()
 
 
 def _locked(path: Path, wait: bool) -> int | None:
@@ -53,6 +57,8 @@ def _locked(path: Path, wait: bool) -> int | None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except FileNotFoundError:  # Another process has just deleted the empty folder.
+            continue
         except OSError as problem:
             raise DataError(
                 f"{path.parent}: cannot be written ({problem.strerror}). "

@@ -12,7 +12,7 @@ from inspect_ai.scorer import CORRECT, Score
 from misstep.plain_text import metric_key
 from misstep.registry import MisstepError
 from misstep.reports._runs import read_log, refuse_lost_samples
-from misstep.reports._text import csv_text, file_name, json_lines, json_text, to_json
+from misstep.reports._text import csv_text, file_name, file_names, json_lines, json_text, to_json
 from misstep.samples import IterationRecord, critic_verdict, search_iterations, search_result
 from misstep.scorers import reasoning_of
 
@@ -75,7 +75,7 @@ def export_log(location: str, file_format: str) -> Export:
     dataset = file_name(PurePosixPath(log.eval.dataset.name or "data").stem)
     samples.sort(key=lambda sample: str(sample.id))
     if file_format == "processbench":
-        return Export(_processbench_files(samples, dataset), model, failed)
+        return Export(_processbench_files(samples, dataset, location), model, failed)
     votes = max((_voting(sample).get("asked", 1) for sample in samples), default=1)
     name = f"{dataset}_{model}_votes{votes}"
     make = _deltabench_files if file_format == "deltabench" else _json_file
@@ -93,13 +93,14 @@ def _deltabench_files(
     return {f"{name}.jsonl": json_lines(rows), f"{name}.csv": csv_text(table)}
 
 
-def _processbench_files(samples: list[EvalSample], dataset: str) -> dict[str, str]:
+def _processbench_files(samples: list[EvalSample], dataset: str, location: str) -> dict[str, str]:
     """Return the published script's files: for each subset, rows with and without an error."""
     files = defaultdict(list)
-    for sample in samples:
-        subset = file_name(str(sample.metadata.get("subset") or dataset))
+    subsets = [str(sample.metadata.get("subset") or dataset) for sample in samples]
+    names = file_names(subsets, location)
+    for sample, subset in zip(samples, subsets, strict=True):
         kind = "error" if sample.metadata["has_error"] else "correct"
-        files[f"{subset}_{kind}.jsonl"].append(_processbench_row(sample))
+        files[f"{names[subset]}_{kind}.jsonl"].append(_processbench_row(sample))
     return {name: json_lines(rows) for name, rows in files.items()}
 
 
@@ -184,8 +185,9 @@ def _search_files(log: EvalLog, samples: list[EvalSample]) -> dict[str, str]:
         for name, own in sets.items()
     }
     average = sum(accuracies.values()) / max(1, len(accuracies))
+    names = file_names(sets, log.location)
     return {
-        f"{file_name(name)}/result-0-None.json": json_text([_search_row(one) for one in own])
+        f"{names[name]}/result-0-None.json": json_text([_search_row(one) for one in own])
         for name, own in sets.items()
     } | {"results.json": json_text(accuracies | {"average": average})}
 
