@@ -12,11 +12,14 @@ from importlib.resources import files
 from math import isfinite, isnan
 from typing import Any
 
-from misstep.plain_text import one_line
+from misstep.plain_text import one_line, printable
 from misstep.registry import MisstepError
+from misstep.scorers import Estimate
 
 UNDEFINED = "–"
 """Stands for a metric that is undefined."""
+
+_MOST_IDS = 5
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")
 
@@ -45,6 +48,18 @@ def with_interval(value: float, lower: float, upper: float, signed: bool = False
     """A fraction in percent with its interval."""
     ends = f" [{percent(lower, signed)}, {percent(upper, signed)}]" if not isnan(lower) else ""
     return f"{percent(value, signed)}{ends}"
+
+
+def cluster_note(name: str, clustered: Estimate, independent: Estimate) -> str | None:
+    """A sentence on an interval that clusters make wider or narrower by more than a tenth."""
+    width, other = (one.upper - one.lower for one in (clustered, independent))
+    if isnan(width) or isnan(other) or other == 0 or abs(width / other - 1) <= 0.1:
+        return None
+    ends = f"[{percent(independent.lower)}, {percent(independent.upper)}]"
+    return (
+        f"{one_line(name)}: samples of one cluster are not independent. The interval is "
+        f"{width / other:.2f} times as wide as that of independent samples, {ends}."
+    )
 
 
 def p_text(p: float, digits: int = 4) -> str:
@@ -117,15 +132,21 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _csv_cell(value: object) -> object:
     """Return a cell that no spreadsheet reads as a formula; numbers stay numbers."""
-    if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
-        return f"'{value}"
-    return value
+    if not isinstance(value, str):
+        return value
+    is_formula = _FORMULA.match(value) and not _NUMBER.fullmatch(value)
+    return f"'{printable(value)}" if is_formula else printable(value)
 
 
 _FORMULA = re.compile(r"[=+@\t\r\n-]")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _LONGEST_NAME = 120
 """Bytes of a text in a file name. File systems allow 255 bytes for the whole name."""
+
+
+def some_ids(ids: Sequence[str]) -> str:
+    """Return the first ids of a list, for a message."""
+    return ", ".join(ids[:_MOST_IDS]) + (", …" if len(ids) > _MOST_IDS else "")
 
 
 def file_name(text: str) -> str:
