@@ -108,6 +108,8 @@ class SampleRecord:
     n_steps: int | None
     dependants: int | None
     """Steps that depend on the error, for generated solutions."""
+    cluster: str
+    """What dependent samples have in common, such as the problem; else the sample's own id."""
     facets: dict[str, str]
     scores: dict[str, ScoreRecord]
     """By scorer; empty if the sample failed."""
@@ -117,8 +119,6 @@ class SampleRecord:
     cost: float | None
     """In dollars, if the log has it."""
     seconds: float | None
-    cluster: str
-    """Samples of one cluster are not independent. The sample's id if the log has no clusters."""
 
     @property
     def has_error(self) -> bool:
@@ -238,6 +238,7 @@ def _sample(epochs: Sequence[Epoch], scores: Mapping[str, Score]) -> SampleRecor
         label=label if isinstance(label, int) else None,
         n_steps=steps if isinstance(steps, int) else None,
         dependants=dependants if isinstance(dependants, int) else None,
+        cluster=str(metadata.get("cluster") or f"sample {first.id}"),
         facets={
             name: str(metadata[name])
             for name in FACETS
@@ -249,7 +250,6 @@ def _sample(epochs: Sequence[Epoch], scores: Mapping[str, Score]) -> SampleRecor
         output_tokens=sum(usage.output_tokens for usage in usages),
         cost=sum(known_costs) if known_costs and len(known_costs) == len(costs) else None,
         seconds=sum(seconds) if seconds else None,
-        cluster=str(metadata.get("cluster") or first.id),
     )
 
 

@@ -6,6 +6,15 @@ from misstep.scorers._answer_equality import (
     compare_answers as compare_answers,
     compare_texts as compare_texts,
 )
+from misstep.scorers._attribution import (
+    attribution as attribution,
+    attribution_published as attribution_published,
+)
+from misstep.scorers._attribution_replies import (
+    Blame as Blame,
+    prediction_text as prediction_text,
+    read_blame as read_blame,
+)
 from misstep.scorers._detections import (
     Detection as Detection,
     detection as detection,
@@ -36,6 +45,7 @@ from misstep.scorers._intervals import (
     from_draws as from_draws,
     harmonic_mean as harmonic_mean,
     mean_estimate as mean_estimate,
+    paired_difference as paired_difference,
     ratio as ratio,
     share as share,
 )

@@ -8,6 +8,7 @@ from typing import cast
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
 
+from misstep.plain_text import metric_values
 from misstep.samples import InjectionMetadata
 from misstep.scorers._first_error import first_error
 from misstep.scorers._first_error_metrics import (
@@ -121,7 +122,7 @@ def detection_table(
     return {
         **first_error_table(scores, epochs),
         **outcome_counts(epochs),
-        **dict(_accuracies(scores)),
+        **metric_values(_accuracies(scores)),
     }
 
 

@@ -24,6 +24,7 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
+from misstep.plain_text import metric_values
 from misstep.samples import GroupMetadata, SearchResult, search_result
 from misstep.scorers._answer_equality import Comparison, ComparisonOutcome, compare_answers
 from misstep.scorers._intervals import Estimate, share
@@ -65,8 +66,8 @@ def answer_table(scores: Sequence[SampleScore], epochs: Sequence[SampleScore]) -
     return {
         **dict(_answer_metrics(scores)),
         **dict(_search_metrics(epochs)),
-        **dict(_alternatives(epochs)),
-        **dict(_by_set(scores)),
+        **metric_values(_alternatives(epochs)),
+        **metric_values(_by_set(scores)),
     }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric, value_to_float
 
+from misstep.plain_text import metric_values
 from misstep.samples import LabelMetadata
 from misstep.scorers._intervals import Estimate, f1_estimate, mean_estimate, share
 from misstep.verdicts import Unread
@@ -51,7 +52,7 @@ def first_error_metrics() -> Metric:
     """F1 and the accuracies with intervals, the counts, and the F1 of up to four subsets."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_registered(_samples(scores)))
+        return metric_values(_registered(_samples(scores)))
 
     return compute
 
@@ -90,7 +91,7 @@ def first_error_table(
         scores: One score for each sample: epochs are reduced.
         epochs: The scores of all epochs.
     """
-    return dict(_all_metrics(_samples(scores), epochs))
+    return metric_values(_all_metrics(_samples(scores), epochs))
 
 
 def _samples(scores: Sequence[SampleScore]) -> list[FirstErrorSample]:

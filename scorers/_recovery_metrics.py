@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
+from misstep.plain_text import metric_values
 from misstep.samples import VARIATIONS, MistakeMetadata, Variation, third_of
 from misstep.scorers._intervals import Estimate, paired_difference, share
 from misstep.verdicts import Unread
@@ -71,7 +72,7 @@ def recovery_table(
         scores: One score for each sample. They are not used: the values of epochs are averaged.
         epochs: The scores of all epochs.
     """
-    return dict(_all_metrics(recovery_samples(epochs)))
+    return metric_values(_all_metrics(recovery_samples(epochs)))
 
 
 def recovery_samples(scores: Iterable[SampleScore]) -> list[RecoverySample]:

@@ -12,6 +12,7 @@ from typing import cast
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
+from misstep.plain_text import metric_values
 from misstep.samples import GroupMetadata
 from misstep.scorers._first_error_metrics import unread_shares
 from misstep.scorers._intervals import UNDEFINED, Estimate, harmonic_mean, ratio, share
@@ -72,7 +73,7 @@ def section_table(scores: Sequence[SampleScore], epochs: Sequence[SampleScore]) 
         scores: One score for each sample. They are not used: the values of epochs are averaged.
         epochs: The scores of all epochs.
     """
-    return dict(_all_metrics(epochs))
+    return metric_values(_all_metrics(epochs))
 
 
 def _all_metrics(epochs: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:

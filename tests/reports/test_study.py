@@ -28,6 +28,7 @@ def judged(label, verdict, finding, *, length=9, critic="a", dependants=0):
         label=label,
         n_steps=length,
         dependants=dependants,
+        cluster="row",
         facets={"error_type": "sign"},
         scores={},
         error=None,
@@ -35,7 +36,6 @@ def judged(label, verdict, finding, *, length=9, critic="a", dependants=0):
         output_tokens=0,
         cost=None,
         seconds=None,
-        cluster="row",
     )
     answer = None if verdict is None else str(verdict)
     judged = JudgedSample(critic, sample, ScoreRecord(0.0, answer))
