@@ -22,6 +22,7 @@ _PACKAGES = {
         "deltabench_sections",
         "error_recovery",
         "guided_search",
+        "mr_ben",
         "prmbench",
         "procedural",
         "processbench",
