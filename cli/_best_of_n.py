@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 
 from misstep.cli._options import json_option, output_option
-from misstep.cli._output import print_json, print_table, shown, some_ids, write_output
+from misstep.cli._output import print_json, print_table, shown, write_output
 from misstep.loaders import recorded_solutions
 from misstep.reports import (
     Draws,
@@ -19,6 +19,7 @@ from misstep.reports import (
     csv_text,
     judge_solutions,
     label_conflicts,
+    some_ids,
 )
 
 

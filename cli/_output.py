@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _FIRST_ERROR = ("f1_score", "error_accuracy", "correct_accuracy")
 _SHARES = ("unparsed", "truncated")
-_MOST_IDS = 5
 
 
 def new_table(*headings: str, title: str | None = None, words: int = 1) -> Table:
@@ -75,11 +74,6 @@ def write_output(contents: "dict[Path, bytes]", kind: str) -> None:
     from misstep.loaders import write_files
 
     write_files(contents, f"Choose a {kind.lower()} that can be written: -o {kind}.")
-
-
-def some_ids(ids: "list[str]") -> str:
-    """Return the first ids of a list, for a message."""
-    return ", ".join(ids[:_MOST_IDS]) + (", …" if len(ids) > _MOST_IDS else "")
 
 
 def finished_results(log: "EvalLog") -> "EvalResults":

@@ -82,6 +82,17 @@ def _rows(stream: IO[bytes], address: str, refuse: Refuse | None = None) -> Iter
     return _json_rows(stream, address, refuse or stop)
 
 
+def parse_object(content: bytes, address: str) -> Iterator[RawRow]:
+    """Yield the one row of a JSON file that is an object, with the file's path as `file`."""
+    try:
+        row = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as problem:
+        raise DataError(f"{address}: not valid JSON in UTF-8 ({problem}).") from None
+    if not isinstance(row, dict):
+        raise DataError(f"{address}: contains a JSON {type(row).__name__}; an object is needed.")
+    yield 1, {"file": address, **row}
+
+
 def _json_rows(stream: IO[bytes], address: str, refuse: Refuse) -> Iterator[RawRow]:
     content = stream.read()
     try:

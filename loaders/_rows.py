@@ -242,6 +242,10 @@ def row_format(row: dict[str, Any]) -> str | None:
 def row_kind(row: dict[str, Any]) -> RowKind | None:
     """Return the kind of a row by its columns, or None if they fit no kind."""
     columns = row.keys()
+    if "step_labels" in columns or {"messages", "label"} <= columns:
+        return "trajectory"
+    if {"history", "mistake_step"} <= columns:
+        return "attribution"
     if (name := row_format(row)) is not None and name != "BIG-Bench Mistake":
         return "wrong_steps" if name == "PRMBench" else "first_error"
     if "steps" in columns:

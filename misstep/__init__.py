@@ -18,6 +18,7 @@ __version__ = version("misstep")
 _PACKAGES = {
     "evals": (
         "adversarial_numinamath",
+        "agent_process",
         "deltabench",
         "deltabench_sections",
         "error_recovery",

@@ -15,7 +15,7 @@ from misstep.reports._text import csv_text, file_name, json_lines, json_text, to
 from misstep.samples import IterationRecord, critic_verdict, search_iterations, search_result
 from misstep.scorers import reasoning_of
 
-EXPORT_FORMATS = ("deltabench", "processbench", "json", "search")
+EXPORT_FORMATS = ("deltabench", "processbench", "agentprocessbench", "json", "search")
 
 _METRICS = ("error_accuracy", "correct_accuracy", "f1_score")
 _COUNTS = ("error_count", "correct_count", "total_count")
@@ -24,6 +24,9 @@ _NOT_OF_THE_ROW = {"steps", "n_steps", "has_error", "recorded"}
 _READ_BY_IMPORT = {"model", "config", "scores", "step_scores", "step_scores_up_to_first_error"}
 """Fields of the rows that `misstep import` would read as results of a run."""
 _STOPS = {"truncated": "max_tokens", "refused": "content_filter"}
+_SCORERS = {"search": "final_answer", "agentprocessbench": "step_labels"}
+"""The scorer that a format needs, if it is not first_error."""
+_LOGS = {"search": "guided search", "agentprocessbench": "agent_process"}
 _END = "<|im_end|>"
 """The original search appends this to the last step of a solution."""
 
@@ -44,7 +47,7 @@ class Export:
 def export_log(location: str, file_format: str) -> Export:
     """Return the results of a finished log as files."""
     search = file_format == "search"
-    scorer = "final_answer" if search else "first_error"
+    scorer = _SCORERS.get(file_format, "first_error")
     log = read_log(location)
     if log.status != "success" or log.results is None:
         raise MisstepError(
@@ -57,7 +60,7 @@ def export_log(location: str, file_format: str) -> Export:
     }
     if scorer not in metrics:
         raise MisstepError(
-            f"{location}: not a log of {'guided search' if search else 'a first-error eval'}. "
+            f"{location}: not a log of {_LOGS.get(file_format, 'a first-error eval')}. "
             f"Its scores are {', '.join(metrics) or 'none'}; {scorer} is required."
         )
     samples = [sample for sample in log.samples or [] if scorer in (sample.scores or {})]
@@ -72,6 +75,8 @@ def export_log(location: str, file_format: str) -> Export:
     model = file_name(log.eval.model)
     dataset = file_name(PurePosixPath(log.eval.dataset.name or "data").stem)
     samples.sort(key=lambda sample: str(sample.id))
+    if file_format == "agentprocessbench":
+        return Export(_judgement_files(samples, model), model, failed)
     if file_format == "processbench":
         return Export(_processbench_files(samples, dataset), model, failed)
     votes = max((_voting(sample).get("asked", 1) for sample in samples), default=1)
@@ -114,6 +119,35 @@ def _processbench_row(sample: EvalSample) -> Row:
         "generated_critique": _critiques(sample),
         **({"stop_reasons": stops} if set(stops) != {"stop"} else {}),
         **_verdict(sample),
+    }
+
+
+def _judgement_files(samples: list[EvalSample], model: str) -> dict[str, str]:
+    """Return AgentProcessBench's result files: for each set, a judgement of each trajectory."""
+    judge = model.rpartition("_")[2] or model
+    files = defaultdict(list)
+    for sample in samples:
+        name = str(sample.metadata.get("subset") or "data")
+        files[f"{file_name(name)}__blind_{judge}.jsonl"].append(_judgement_row(sample, name, judge))
+    return {name: json_lines(rows) for name, rows in files.items()}
+
+
+def _judgement_row(sample: EvalSample, dataset: str, judge: str) -> Row:
+    labels = (_score(sample, "step_labels").metadata or {})["labels"]
+    failed = all(label is None for label in labels)
+    left = critic_verdict(sample.store, sample.output)
+    number = str(sample.id).rpartition("-")[2]
+    places = sample.metadata["message_index"]
+    reason = {} if left is None or left.reason is None else {"final": left.reason}
+    return {
+        "dataset": dataset,
+        **({"total_index": int(number)} if number.isdecimal() else {"record_id": sample.id}),
+        "annotator": judge,
+        "step_labels": {str(p): label for p, label in zip(places, labels, strict=True)},
+        "final_label": (sample.metadata.get("recorded") or {}).get("final_label"),
+        "comment": "llm_annotate_failed: no label was read" if failed else "",
+        "updated_at": sample.completed_at or "",
+        **({"explanations": reason} if reason else {}),
     }
 
 

@@ -157,7 +157,7 @@ def _log_files(places: Iterable[str | Path]) -> Iterator[tuple[str, str]]:
 
 def read_run(location: str, file: str | None = None) -> Run:
     """Read one log; an error if it is not a finished log of an eval of misstep."""
-    with _log_errors(location), _no_garbage_collection():
+    with _log_errors(location), no_garbage_collection():
         log = read_eval_log(location, header_only=True)
         name = _countable_eval(log, location)
         samples = read_samples(log, read_eval_log_sample_summaries(location), location)
@@ -185,7 +185,7 @@ def _log_errors(location: str) -> Iterator[None]:
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection() -> Iterator[None]:
     """Disable garbage collection: it takes a third of the time and finds nothing here."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -13,9 +13,12 @@ from math import isfinite, isnan
 from typing import Any
 
 from misstep.registry import printable
+from misstep.scorers import Estimate
 
 UNDEFINED = "–"
 """Stands for a metric that is undefined."""
+
+_MOST_IDS = 5
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")
 
@@ -44,6 +47,18 @@ def with_interval(value: float, lower: float, upper: float, signed: bool = False
     """A fraction in percent with its interval."""
     ends = f" [{percent(lower, signed)}, {percent(upper, signed)}]" if not isnan(lower) else ""
     return f"{percent(value, signed)}{ends}"
+
+
+def cluster_note(name: str, clustered: Estimate, independent: Estimate) -> str | None:
+    """A sentence on an interval that clusters make wider or narrower by more than a tenth."""
+    width, other = (one.upper - one.lower for one in (clustered, independent))
+    if isnan(width) or isnan(other) or other == 0 or abs(width / other - 1) <= 0.1:
+        return None
+    ends = f"[{percent(independent.lower)}, {percent(independent.upper)}]"
+    return (
+        f"{one_line(name)}: samples of one cluster are not independent. The interval is "
+        f"{width / other:.2f} times as wide as that of independent samples, {ends}."
+    )
 
 
 def p_text(p: float, digits: int = 4) -> str:
@@ -117,6 +132,11 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return stream.getvalue()
+
+
+def some_ids(ids: Sequence[str]) -> str:
+    """Return the first ids of a list, for a message."""
+    return ", ".join(ids[:_MOST_IDS]) + (", …" if len(ids) > _MOST_IDS else "")
 
 
 def file_name(text: str) -> str:

@@ -62,6 +62,18 @@ from misstep.scorers._sections import (
     error_sections as error_sections,
     error_sections_published as error_sections_published,
 )
+from misstep.scorers._step_label_metrics import StepCounts as StepCounts, step_counts as step_counts
+from misstep.scorers._step_label_replies import (
+    StepLabels as StepLabels,
+    first_wrong_label as first_wrong_label,
+    read_reason as read_reason,
+    read_step_labels as read_step_labels,
+    read_step_labels_published as read_step_labels_published,
+)
+from misstep.scorers._step_labels import (
+    step_labels as step_labels,
+    step_labels_published as step_labels_published,
+)
 from misstep.scorers._step_validity import (
     StepScores as StepScores,
     first_invalid as first_invalid,

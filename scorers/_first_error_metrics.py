@@ -15,7 +15,7 @@ from misstep.scorers._intervals import Estimate, f1_estimate, mean_estimate, sha
 from misstep.verdicts import Unread
 
 _hit = value_to_float()
-NOT_UNPARSED = (None, Unread.TRUNCATED, Unread.NOT_RECORDED)
+NOT_UNPARSED = (None, Unread.TRUNCATED)
 
 
 @dataclass(frozen=True)
