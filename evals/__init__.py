@@ -10,6 +10,7 @@ from misstep.evals.mr_ben import mr_ben
 from misstep.evals.prmbench import prmbench
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
+from misstep.evals.who_and_when import who_and_when
 
 __all__ = [
     "adversarial_numinamath",
@@ -22,4 +23,5 @@ __all__ = [
     "prmbench",
     "procedural",
     "processbench",
+    "who_and_when",
 ]
