@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from misstep.registry import MisstepError, printable
+from misstep.plain_text import rich_text as shown
+from misstep.registry import MisstepError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _FIRST_ERROR = ("f1_score", "error_accuracy", "correct_accuracy")
 _SHARES = ("unparsed", "truncated")
-_MOST_IDS = 5
 
 
 def new_table(*headings: str, title: str | None = None, words: int = 1) -> Table:
@@ -52,11 +51,6 @@ def print_table(console: Console, text: "TextTable") -> None:
     console.print(table)
 
 
-def shown(text: object) -> str:
-    """Return text from data so that it is printed as it is, without control characters."""
-    return escape(printable(str(text)))
-
-
 def print_lines(console: Console, lines: Iterable[object], style: str = "") -> None:
     """Print lines of text from data; long lines wrap at the terminal's edge."""
     for line in lines:
@@ -75,11 +69,6 @@ def write_output(contents: "dict[Path, bytes]", kind: str) -> None:
     from misstep.loaders import write_files
 
     write_files(contents, f"Choose a {kind.lower()} that can be written: -o {kind}.")
-
-
-def some_ids(ids: "list[str]") -> str:
-    """Return the first ids of a list, for a message."""
-    return ", ".join(ids[:_MOST_IDS]) + (", …" if len(ids) > _MOST_IDS else "")
 
 
 def finished_results(log: "EvalLog") -> "EvalResults":
@@ -118,11 +107,11 @@ def metrics_table(results: "EvalResults") -> Table:
         scorers.setdefault(score.name, values)
     table = new_table(
         "",
-        *scorers,
+        *map(shown, scorers),
         title=f"{results.completed_samples} of {results.total_samples} samples, in percent",
     )
     for name in _metric_names(scorers):
-        table.add_row(name, *(_cell(metrics, name) for metrics in scorers.values()))
+        table.add_row(shown(name), *(_cell(metrics, name) for metrics in scorers.values()))
     return table
 
 

@@ -1,6 +1,7 @@
 """The tasks: `eval(processbench(subset="math"), model="openai/gpt-4o-mini")`."""
 
 from misstep.evals.adversarial_numinamath import adversarial_numinamath
+from misstep.evals.agent_process import agent_process
 from misstep.evals.deltabench import deltabench
 from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.error_recovery import error_recovery
@@ -8,9 +9,11 @@ from misstep.evals.guided_search import guided_search
 from misstep.evals.prmbench import prmbench
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
+from misstep.evals.who_and_when import who_and_when
 
 __all__ = [
     "adversarial_numinamath",
+    "agent_process",
     "deltabench",
     "deltabench_sections",
     "error_recovery",
@@ -18,4 +21,5 @@ __all__ = [
     "prmbench",
     "procedural",
     "processbench",
+    "who_and_when",
 ]

@@ -9,7 +9,7 @@ published code, `step_validity` also counts rows that were not read.
 
 inspect eval evals/prmbench.py --model openai/gpt-4o-mini
 inspect eval evals/prmbench.py -T wording=published --model openai/gpt-4o
-inspect eval evals/prmbench.py -T critic=reward --model prm/Qwen2.5-Math-PRM-7B
+inspect eval evals/prmbench.py -T critic=reward --model prm/qwen2.5-math-prm-7b
 inspect eval evals/prmbench.py -T critic=stepwise -T style=plain --model openai/gpt-4o-mini
 inspect eval misstep/prmbench.test_p1 --model openai/gpt-4o-mini
 """

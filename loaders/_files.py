@@ -8,8 +8,10 @@ import csv
 import io
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from errno import EISDIR
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -80,6 +82,17 @@ def _rows(stream: IO[bytes], address: str, refuse: Refuse | None = None) -> Iter
     if file_format(address) == ".parquet":
         return _parquet_rows(stream, address)
     return _json_rows(stream, address, refuse or stop)
+
+
+def parse_object(content: bytes, address: str) -> Iterator[RawRow]:
+    """Yield the one row of a JSON file that is an object, with the file's path as `file`."""
+    try:
+        row = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as problem:
+        raise DataError(f"{address}: not valid JSON in UTF-8 ({problem}).") from None
+    if not isinstance(row, dict):
+        raise DataError(f"{address}: contains a JSON {type(row).__name__}; an object is needed.")
+    yield 1, {"file": address, **row}
 
 
 def _json_rows(stream: IO[bytes], address: str, refuse: Refuse) -> Iterator[RawRow]:
@@ -180,6 +193,16 @@ def _parquet_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
         raise DataError(f"{address}: not a valid Parquet file ({problem}).") from None
 
 
+def _check_target(target: Path) -> None:
+    """Raise OSError if a file cannot be there: a folder is, or the name is too long."""
+    try:
+        is_folder = stat.S_ISDIR(os.lstat(target).st_mode)
+    except FileNotFoundError:
+        return
+    if is_folder:
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR), str(target))
+
+
 def write_files(contents: Mapping[Path, bytes], cure: str) -> None:
     """Write all files or none, and create their folders; an error ends with the cure."""
     ready: dict[Path, str] = {}
@@ -191,6 +214,8 @@ def write_files(contents: Mapping[Path, bytes], cure: str) -> None:
                 ready[target] = stream.name
                 stream.write(content)
             os.chmod(stream.name, 0o644)
+        for target in ready:
+            _check_target(target)
         for target in list(ready):
             os.replace(ready[target], target)
             del ready[target]

@@ -18,6 +18,7 @@ from misstep.loaders._rows import (
     SHOWN,
     BadRow,
     Id,
+    Name,
     NonEmpty,
     Steps,
     all_good,
@@ -29,7 +30,17 @@ from misstep.loaders._rows import (
     wrong_kind_message,
 )
 from misstep.loaders._sources import RowFile, source_files
-from misstep.registry import ROW_KINDS, DataError, RowKind, SourceFile, UnknownNameError, sources
+from misstep.loaders._trajectories import TRAJECTORY
+from misstep.registry import (
+    ROW_KINDS,
+    DataError,
+    RowKind,
+    Source,
+    SourceFile,
+    UnknownNameError,
+    find_source,
+    sources,
+)
 from misstep.samples import LabelMetadata, SolutionMetadata, problem_cluster
 from misstep.verdicts import NO_ERROR
 
@@ -42,7 +53,14 @@ Subsets: TypeAlias = str | Sequence[str] | None
 RowOrder: TypeAlias = Literal["interleaved", "published"]
 """The order of samples: the classes and subsets mixed, or the order of the files."""
 
-FIRST_ERROR: tuple[RowKind, ...] = ("first_error", "error_sections", "wrong_steps", "mistake")
+FIRST_ERROR: tuple[RowKind, ...] = (
+    "first_error",
+    "error_sections",
+    "wrong_steps",
+    "trajectory",
+    "attribution",
+    "mistake",
+)
 """The kinds of rows that have a first error."""
 
 
@@ -55,7 +73,7 @@ class FirstErrorRow(BaseModel):
     problem: NonEmpty
     steps: Steps
     label: Annotated[int, BeforeValidator(whole_number)]
-    subset: NonEmpty | None = None
+    subset: Name | None = None
     generator: str | None = None
     cluster: Id | None = None
     """What dependent rows have in common, such as a query. Default: the problem."""
@@ -169,6 +187,7 @@ def _rows(
         rows = all_good(rows, bad, file.address, needed, command)
         if file.entry is not None:
             _check_counts(rows, repeated, file.entry, accepted=accept is not None)
+            _check_row_pins(rows, find_source(source))
         yield from rows
     generated = sources()[source].generated if source in sources() else None
     if generated and (subsets is None or generated.subset in subsets):
@@ -211,6 +230,19 @@ def _check_counts(
         if not accepted:
             raise DataError(message)
         logger.warning(message)
+
+
+def _check_row_pins(rows: list[FirstErrorRow], source: Source) -> None:
+    """Raise DataError for a copy whose rows have other labels than the pinned one."""
+    for row in rows:
+        for field, pinned in source.row_pins.get(row.id, {}).items():
+            found = str(row.extra.get(field, getattr(row, field, None)))
+            if found != pinned:
+                raise DataError(
+                    f"The row {row.id!r} has the {field} {found!r}; the pinned copy "
+                    f"({source.repository} at {source.revision}) has {pinned!r}. Another copy of "
+                    "these rows is known to have other labels. Use the pinned one."
+                )
 
 
 def first_error_dataset(
@@ -344,5 +376,6 @@ def first_error_sample(row: FirstErrorRow) -> Sample:
         id=row.id,
         input=row.problem,
         target=str(row.label),
-        metadata={**row.extra, **known.model_dump()},
+        # The steps have the text of the messages, so the metadata drops the originals.
+        metadata={k: v for k, v in row.extra.items() if k != TRAJECTORY} | known.model_dump(),
     )

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from misstep.loaders._attribution import attribution_fields
 from misstep.loaders._deltabench import PROBLEMS, first_error_fields
 from misstep.loaders._rows import (
     Id,
@@ -21,6 +22,8 @@ from misstep.loaders._rows import (
     row_kind,
     whole_number,
 )
+from misstep.loaders._trajectories import trajectory_fields
+from misstep.registry import RowKind
 from misstep.verdicts import NO_ERROR
 
 LABEL_PROBLEM = "label_problem"
@@ -270,9 +273,16 @@ _CONVERTERS: dict[str, Callable[[Fields, int], Fields]] = {
 }
 
 
+_BY_KIND: dict[RowKind | None, Callable[[Fields], Fields]] = {
+    "error_sections": first_error_fields,
+    "trajectory": trajectory_fields,
+    "attribution": attribution_fields,
+}
+
+
 def as_first_error(content: Fields, number: int) -> Fields:
     """Return a row of any known format with the fields of a first-error row."""
-    if row_kind(content) == "error_sections":
-        return first_error_fields(content)
+    if (read := _BY_KIND.get(row_kind(content))) is not None:
+        return read(content)
     name = row_format(content)
     return content if name is None else _CONVERTERS[name](content, number)

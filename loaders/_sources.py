@@ -7,12 +7,21 @@ the source's home: the Hugging Face cache and hub, or the pinned commit on GitHu
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from glob import glob
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from misstep.loaders._files import FORMATS, RawRow, file_format, parse_rows, read_rows, write_files
+from misstep.loaders._files import (
+    FORMATS,
+    RawRow,
+    file_format,
+    parse_object,
+    parse_rows,
+    read_rows,
+    write_files,
+)
 from misstep.loaders._rows import registered_kinds, wrong_kind_message
 from misstep.registry import (
     Corpus,
@@ -24,6 +33,7 @@ from misstep.registry import (
     corpora,
     find_source,
     sources,
+    user_path,
     user_registry,
 )
 
@@ -65,7 +75,7 @@ def source_files(
     """
     check_kind(source, needed, more)
     if source in sources():
-        entries = find_source(source).files
+        entries = find_source(source).all_files
         named = {file.subset for file in entries if file.subset}
         for subset in subsets or ():
             if named and subset not in named:
@@ -76,6 +86,12 @@ def source_files(
                 content = path.read_bytes()
                 check_pin(content, file, str(path), accept)
                 yield RowFile(str(path), _chosen_rows(content, str(path), file), file)
+    elif "*" in source and file_format(source) == ".json":
+        addresses = sorted(glob(str(user_path(source))))
+        if not addresses:
+            raise DataError(f"{source}: no file has such a name.")
+        for address in addresses:
+            yield RowFile(address, parse_object(Path(address).read_bytes(), address))
     elif file_format(source):
         yield RowFile(source, read_rows(source))
     else:
@@ -114,7 +130,7 @@ def fetch(name: str) -> Iterator[Path]:
     if source.home in ("package", "file"):
         where = "part of this package" if source.home == "package" else "on this machine"
         raise DataError(f"The source {name!r} is {where}; there is nothing to fetch.")
-    for file in source.files:
+    for file in source.all_files:
         target = mirror() / name / file.name
         found = find_file(name, file)
         content = found.read_bytes()
@@ -146,7 +162,8 @@ def check_pin(content: bytes, file: SourceFile, where: str, accept: str | None =
 
 def _chosen_rows(content: bytes, address: str, file: SourceFile) -> Iterator[RawRow]:
     """Yield the rows of a file that belong to the source."""
-    for number, row in parse_rows(content, address):
+    parse = parse_object if file.numbered else parse_rows
+    for number, row in parse(content, address):
         if not isinstance(row, dict) or all(row.get(k) == v for k, v in file.only.items()):
             yield number, row
 

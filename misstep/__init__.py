@@ -18,6 +18,7 @@ __version__ = version("misstep")
 _PACKAGES = {
     "evals": (
         "adversarial_numinamath",
+        "agent_process",
         "deltabench",
         "deltabench_sections",
         "error_recovery",
@@ -25,6 +26,7 @@ _PACKAGES = {
         "prmbench",
         "procedural",
         "processbench",
+        "who_and_when",
     ),
     "generator": ("solutions",),
     "loaders": ("load_rows",),

@@ -74,12 +74,43 @@ class SectionsMetadata(SolutionMetadata):
     """The numbers as annotated, if they differ: the published script takes any number."""
 
 
+class StepLabelsMetadata(GroupMetadata):
+    """Metadata of a trajectory whose steps are labelled: -1 wrong, 0 neutral, 1 right."""
+
+    step_labels: list[int]
+    message_index: list[int] = Field(default_factory=list)
+    """The place of each step among the messages."""
+
+
+class TrajectoryMetadata(StepLabelsMetadata):
+    """Metadata of a trajectory with its original messages and tools."""
+
+    trajectory: dict[str, Any]
+
+
 class WrongStepsMetadata(SolutionMetadata):
     """Metadata of a solution whose wrong steps are all known, by their indices."""
 
     wrong_steps: list[int]
     wrong_steps_published: list[int] | None = None
     """The indices as annotated, if some are outside of the solution."""
+
+
+class AttributionMetadata(SolutionMetadata, GroupMetadata):
+    """Metadata of the log of a team of agents that failed."""
+
+    label: int
+    """The step of the decisive mistake."""
+    agents: list[str]
+    """Who wrote each step."""
+    mistake_agent: str
+    ground_truth: str | None = None
+
+    @property
+    def contents(self) -> list[str]:
+        """The texts of the steps, without number and speaker."""
+        numbered = enumerate(zip(self.steps, self.agents, strict=True))
+        return [step.removeprefix(f"[step {i}] {agent}\n") for i, (step, agent) in numbered]
 
 
 class RecoveryMetadata(_Metadata):
@@ -108,6 +139,8 @@ class RecordedCritique(_Metadata):
     valid: list[bool] | None = None
     """Whether each step is valid, as recorded."""
     prediction: int | None = None
+    labels: list[int | None] | None = None
+    """The label of each step, as the run recorded it."""
 
 
 class RecordedCritiqueMetadata(SolutionMetadata):
@@ -146,8 +179,8 @@ class StepRecord(BaseModel):
     probability: float | None = None
 
 
-class CriticVerdict(StoreModel):
-    """The verdict of a critic that knows the index: scorers take it and parse no text."""
+class VerdictRecord(BaseModel):
+    """The verdict of a critic that knows the index."""
 
     verdict: int | None = None
     """The index of the first wrong step, or NO_ERROR; None if `unread` has a reason."""
@@ -159,6 +192,37 @@ class CriticVerdict(StoreModel):
     """Why rewards are missing."""
     steps: list[StepRecord] | None = None
     """The verdict on each step that was judged by itself."""
+    labels: list[int | None] | None = None
+    """The label of each step: -1 wrong, 0 neutral, 1 right; None for a label that was not read."""
+    labels_published: list[int | None] | None = None
+    """The labels as the published script reads them, if they differ."""
+    reason: str | None = None
+    """Why the critic calls the step wrong, in its own words."""
+
+
+class CriticVerdict(VerdictRecord, StoreModel):
+    """The verdict in a sample's store: scorers take it and parse no text."""
+
+
+def store_verdict(store: Store, record: VerdictRecord) -> None:
+    """Write a verdict to a sample's store.
+
+    It sets all fields of `store_as(CriticVerdict)`, and validates them once.
+    """
+    for name, value in record:
+        store.set(f"{CriticVerdict.__name__}:{name}", value)
+
+
+class AttributionRecord(StoreModel):
+    """Which agent and which step a critic blames."""
+
+    agent: str | None = None
+    step: int | None = None
+    prediction: str | None = None
+    """The text that the published script reads; empty if the critic blames nobody; None if the
+    critic was asked for a step alone."""
+    replies: list[str] = Field(default_factory=list)
+    """What the critic replied at each call, shortened."""
 
 
 class StepValidity(StoreModel):
@@ -171,13 +235,16 @@ class StepValidity(StoreModel):
     unread: Unread | None = None
 
 
-def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> CriticVerdict | None:
+def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> VerdictRecord | None:
     """Return the verdict that a critic left as a value, or None if only its text tells."""
-    if f"{CriticVerdict.__name__}:verdict" in store:
-        return CriticVerdict(store=store if isinstance(store, Store) else Store(dict(store)))
+    prefix = f"{CriticVerdict.__name__}:"
+    if f"{prefix}verdict" in store:
+        # Each access to a field of a StoreModel validates it again: a plain record is faster.
+        kept = {name: store.get(prefix + name) for name in VerdictRecord.model_fields}
+        return VerdictRecord.model_validate(kept)
     known = output.metadata or {}
     earlier = {name: known[name] for name in ("unread", "rewards", "missing") if name in known}
-    return CriticVerdict(store=Store(), **earlier) if earlier else None
+    return VerdictRecord(**earlier) if earlier else None
 
 
 Variation: TypeAlias = Literal["NR", "CR", "IR"]

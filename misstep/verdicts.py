@@ -30,3 +30,5 @@ class Unread(StrEnum):
     EMPTY = "empty"
     NOT_RECORDED = "not_recorded"
     NO_REWARD = "no_reward"
+    NOT_LABELLED = "not_labelled"
+    TOO_LONG = "too_long"

@@ -8,7 +8,6 @@ from misstep.registry._errors import (
     RegistryError,
     UnknownNameError,
     did_you_mean,
-    printable,
 )
 from misstep.registry._facts import (
     Price,
@@ -26,17 +25,22 @@ from misstep.registry._facts import (
 from misstep.registry._prompts import (
     ANSWER,
     NUMBER,
+    NUMBERS,
     PROBLEM,
     SECTIONS,
     SOLUTION,
     STEP,
     STEPS,
+    AgentPrompts,
     AnswerKind,
+    AttributionPrompts,
     ContinuationPrompts,
     Domain,
     Judge,
+    LabelsPrompt,
     Prm,
     Tag,
+    agent_prompts,
     domains,
     fill,
     find_continuation,
@@ -49,6 +53,7 @@ from misstep.registry._prompts import (
     injection_prompts,
     prms,
 )
+from misstep.registry._secrets import find_secret
 from misstep.registry._sources import (
     ROW_KINDS,
     Corpus,

@@ -15,6 +15,7 @@ ANSWER = "{answer}"
 STEP = "{step}"
 STEPS = "{steps}"
 NUMBER = "{number}"
+NUMBERS = "{numbers}"
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
@@ -59,6 +60,47 @@ class Domain(Fact):
 
 domains = FactFile("domains.yaml", Domain, "domain")
 find_domain = domains.find
+
+
+class LabelsPrompt(Fact):
+    """How a critic is asked for a label for every step of an agent."""
+
+    system: str
+    template: Annotated[str, _template(PROBLEM, SOLUTION, NUMBERS)]
+    temperature: float = Field(ge=0)
+    top_p: float = Field(gt=0, le=1)
+    max_tokens: int = Field(gt=0)
+
+
+class AttributionPrompt(Fact):
+    """How a critic is asked for the decisive mistake, in one of three ways."""
+
+    system: str
+    template: str
+
+
+class AttributionPrompts(Fact):
+    """How a critic is asked for the decisive mistake of a team of agents."""
+
+    answer: str
+    """The line with the true answer."""
+    max_tokens: int = Field(gt=0)
+    all_at_once: AttributionPrompt
+    step_by_step: AttributionPrompt
+    binary_search: AttributionPrompt
+
+
+class AgentPrompts(Fact):
+    """How critics are asked about the logs of agents."""
+
+    labels: LabelsPrompt
+    attribution: AttributionPrompts
+
+
+def agent_prompts() -> AgentPrompts:
+    """Return the prompts about the logs of agents."""
+    prompts: AgentPrompts = read_facts("agents.yaml", AgentPrompts)
+    return prompts
 
 
 class SectionsPrompt(Fact):

@@ -6,6 +6,15 @@ from misstep.scorers._answer_equality import (
     compare_answers as compare_answers,
     compare_texts as compare_texts,
 )
+from misstep.scorers._attribution import (
+    attribution as attribution,
+    attribution_published as attribution_published,
+)
+from misstep.scorers._attribution_replies import (
+    Blame as Blame,
+    prediction_text as prediction_text,
+    read_blame as read_blame,
+)
 from misstep.scorers._detections import (
     Detection as Detection,
     detection as detection,
@@ -30,6 +39,7 @@ from misstep.scorers._intervals import (
     from_draws as from_draws,
     harmonic_mean as harmonic_mean,
     mean_estimate as mean_estimate,
+    paired_difference as paired_difference,
     share as share,
 )
 from misstep.scorers._prm_score import (
@@ -55,6 +65,18 @@ from misstep.scorers._section_replies import (
 from misstep.scorers._sections import (
     error_sections as error_sections,
     error_sections_published as error_sections_published,
+)
+from misstep.scorers._step_label_metrics import StepCounts as StepCounts, step_counts as step_counts
+from misstep.scorers._step_label_replies import (
+    StepLabels as StepLabels,
+    first_wrong_label as first_wrong_label,
+    read_reason as read_reason,
+    read_step_labels as read_step_labels,
+    read_step_labels_published as read_step_labels_published,
+)
+from misstep.scorers._step_labels import (
+    step_labels as step_labels,
+    step_labels_published as step_labels_published,
 )
 from misstep.scorers._step_validity import (
     StepScores as StepScores,

@@ -1,5 +1,10 @@
 """What is asked of a model: critiques, votes, verdicts on steps, recovery, search, baselines."""
 
+from misstep.solvers._attribution import (
+    PROTOCOLS as PROTOCOLS,
+    Protocol as Protocol,
+    attribute as attribute,
+)
 from misstep.solvers._baselines import (
     all_sections as all_sections,
     arithmetic as arithmetic,
@@ -30,6 +35,8 @@ from misstep.solvers._critics import (
     SECTION_CRITICS as SECTION_CRITICS,
     STEP_CRITICS as STEP_CRITICS,
     Critic as Critic,
+    find_agent_critic as find_agent_critic,
+    find_attribution_critic as find_attribution_critic,
     find_critic as find_critic,
     find_section_critic as find_section_critic,
     find_step_critic as find_step_critic,
@@ -39,7 +46,6 @@ from misstep.solvers._critique import (
     critique_prompt as critique_prompt,
     sections_critique as sections_critique,
     sections_prompt as sections_prompt,
-    tagged as tagged,
     warn_of_long_prompts as warn_of_long_prompts,
 )
 from misstep.solvers._guided_search import (
@@ -49,6 +55,7 @@ from misstep.solvers._guided_search import (
 )
 from misstep.solvers._policy import Continuation as Continuation
 from misstep.solvers._recorded import recorded as recorded, recorded_best_of_n as recorded_best_of_n
+from misstep.solvers._step_labels import label_steps as label_steps
 from misstep.solvers._step_scores import (
     all_invalid as all_invalid,
     all_valid as all_valid,
@@ -57,3 +64,4 @@ from misstep.solvers._step_scores import (
 )
 from misstep.solvers._stepwise import Calls as Calls, reward as reward, stepwise as stepwise
 from misstep.solvers._verdicts import leave_verdict as leave_verdict
+from misstep.solvers._windows import Window as Window, tagged as tagged, windows as windows

@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig, ResponseSchema, get_model_info
@@ -19,6 +19,7 @@ from misstep.registry import (
     Tag,
     UnknownNameError,
     Wording,
+    agent_prompts,
     find_domain,
     find_judge,
     find_sections_prompt,
@@ -26,6 +27,7 @@ from misstep.registry import (
     user_path,
 )
 from misstep.scorers import StructuredReply
+from misstep.solvers._attribution import PROTOCOLS, attribute
 from misstep.solvers._baselines import (
     all_sections,
     arithmetic,
@@ -39,6 +41,7 @@ from misstep.solvers._baselines import (
 )
 from misstep.solvers._calls import SEED
 from misstep.solvers._critique import critique, sections_critique
+from misstep.solvers._step_labels import label_steps
 from misstep.solvers._step_scores import all_invalid, all_valid, step_scores
 from misstep.solvers._stepwise import Calls, reward, stepwise
 
@@ -78,6 +81,7 @@ def find_critic(
     style: str = "plain",
     calls: Calls = "sequential",
     threshold: float | None = None,
+    context: int | None = None,
 ) -> Critic:
     r"""Return the critic of first errors that the options of a task describe.
 
@@ -97,7 +101,7 @@ def find_critic(
             raise MisstepError("adaptive counts votes, so it does not go with weighted.")
         max_tokens, metadata = _max_tokens(prompt)
         return Critic(
-            critique(domain, tag, votes, adaptive, weighted),
+            critique(domain, tag, votes, adaptive, weighted, context),
             GenerateConfig(
                 temperature=prompt.voting_temperature if votes > 1 else prompt.temperature,
                 max_tokens=max_tokens,
@@ -106,6 +110,8 @@ def find_critic(
             ),
             metadata,
         )
+    if context is not None:
+        raise MisstepError(f"context={context}: windows go with critic=critique, not {critic!r}.")
     if votes != 1 or adaptive or weighted:
         raise MisstepError(f"votes={votes}: votes go with critic=critique, not {critic!r}.")
     if critic in ("stepwise", "reward"):
@@ -136,6 +142,80 @@ def _max_tokens(prompt: Domain) -> tuple[int, dict[str, Any]]:
     most = min(most, (info and info.output_tokens) or most)
     note = f"The default of --max-tokens is {most:,}, because {model} reasons before it answers."
     return most, {"max_tokens": note}
+
+
+def find_agent_critic(
+    critic: str | Solver,
+    samples: Iterable[Sample],
+    votes: int = 1,
+    style: str = "agent",
+    calls: Calls = "sequential",
+    threshold: float | None = None,
+    context: int | None = None,
+    wording: Wording = "own",
+) -> Critic:
+    """Return the critic of trajectories that the options of a task describe.
+
+    `critic` is labels, which labels every step in one reply, or a critic of first errors.
+    """
+    if wording not in get_args(Wording):
+        raise UnknownNameError("wording", wording, get_args(Wording))
+    if critic != "labels":
+        if wording != "own":
+            raise MisstepError(f"wording={wording} goes with critic=labels, not {critic!r}.")
+        return find_critic(
+            critic,
+            samples,
+            domain="agent",
+            votes=votes,
+            style=style,
+            calls=calls,
+            threshold=threshold,
+            context=context,
+        )
+    if votes != 1 or threshold is not None:
+        raise MisstepError(
+            f"votes={votes}, threshold={threshold}: votes go with critic=critique, and a threshold "
+            "goes with critic=reward."
+        )
+    prompt = agent_prompts().labels
+    return Critic(
+        label_steps(context, wording),
+        GenerateConfig(
+            temperature=prompt.temperature,
+            top_p=prompt.top_p,
+            max_tokens=prompt.max_tokens,
+            seed=SEED,
+        ),
+    )
+
+
+def find_attribution_critic(
+    critic: str | Solver,
+    samples: Iterable[Sample],
+    ground_truth: bool = True,
+    wording: Wording = "own",
+    votes: int = 1,
+    style: str = "agent",
+    calls: Calls = "sequential",
+    threshold: float | None = None,
+    context: int | None = None,
+) -> Critic:
+    """Return the critic of failed agents that the options of a task describe.
+
+    `critic` is one of PROTOCOLS, or a critic of trajectories that names a step.
+    """
+    if critic not in PROTOCOLS:
+        return find_agent_critic(critic, samples, votes, style, calls, threshold, context, wording)
+    if votes != 1 or threshold is not None or context is not None:
+        raise MisstepError(
+            "votes and context go with critic=critique, and a threshold goes with critic=reward, "
+            f"not {critic!r}."
+        )
+    if wording not in get_args(Wording):
+        raise UnknownNameError("wording", wording, get_args(Wording))
+    config = GenerateConfig(max_tokens=agent_prompts().attribution.max_tokens, seed=SEED)
+    return Critic(attribute(critic, ground_truth, wording), config)
 
 
 def find_section_critic(

@@ -89,7 +89,7 @@ def test_a_source_without_pins_is_refused(tmp_path, text, says):
 
 
 def test_every_file_of_the_registry_is_sound():
-    assert set(domains()) == {"mathematics", "generic", "science", "programming"}
+    assert set(domains()) == {"mathematics", "generic", "science", "programming", "agent"}
     assert {"processbench", "sample", "deltabench"} <= set(sources())
     assert {"processbench", "deltabench", "deltabench_sections"} <= set(evals())
     known = {"processbench_paper", "qwen_prm_report", "deltabench_leaderboard", "prmbench_paper"}
