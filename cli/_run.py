@@ -77,7 +77,7 @@ def run_eval(
 
 
 def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
-    from misstep.cli._output import metrics_table, print_json, results_object
+    from misstep.cli._output import print_json, print_summary, results_object
     from misstep.registry import MisstepError
     from misstep.runs import Job, local_processes
 
@@ -103,7 +103,10 @@ def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
     log = run.join()
     if as_json:
         print_json(results_object(log))
-    console.print(log.location, highlight=False, soft_wrap=True)
     if log.results is None:
+        console.print(log.location, highlight=False, soft_wrap=True)
         sys.exit(1)
-    console.print(metrics_table(log.results))
+    if not as_json:
+        from misstep.reports import read_run, summary_of_run
+
+        print_summary(console, summary_of_run(read_run(log.location)))
