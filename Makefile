@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CANARY := build/canary
+DIST := dist
 PACKAGES := $(filter-out tests benchmarks misstep,$(patsubst %/,%,$(dir $(wildcard */__init__.py))))
 TASK_FILES := $(filter-out %/__init__.py $(wildcard evals/_*.py),$(wildcard evals/*.py))
 # Rules that want one folder, one entry point and one eval.yaml for each eval. Here an eval is a file in one package, and its
@@ -16,7 +17,7 @@ LEFT_BY_BUILDS := misstep.egg-info
 export UV_SYSTEM_CERTS ?= true
 UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
 LOCK_OPTIONS := --quiet --universal --generate-hashes --no-header --group dev --group docs --group weights \
-	--extra embedded --extra cluster pyproject.toml
+	--extra embedded --extra cluster --extra scout pyproject.toml
 # Python writes bytecode even if the shell forbids it: without it, every start takes three seconds longer.
 export PYTHONDONTWRITEBYTECODE :=
 # `make test COVERAGE=1` measures which lines the tests run.
@@ -66,11 +67,11 @@ docs: setup linked  ## Build the documentation site in build/site.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Built from a copy, because setuptools leaves files behind that would get into the next build.
-wheel: setup  ## Build the package in dist/.
-	@rm -rf build/source dist && mkdir -p build/source
+wheel: setup  ## Build the package in dist/, or DIST=folder.
+	@rm -rf build/source && mkdir -p build/source
 	@git ls-files -z --cached --others --exclude-standard | tar cf - --null -T - | tar xf - -C build/source
-	@$(UV) build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist build/source
-	@ls dist
+	@$(UV) build --quiet --no-build-isolation --python $(BIN)/python --out-dir $(DIST) build/source
+	@ls $(DIST)
 
 canary: setup  ## Run all tests against the newest inspect-ai of the package index.
 	@mkdir -p $(CANARY)
@@ -104,4 +105,4 @@ lock:  ## Pin the newest packages that pyproject.toml allows.
 	$(UV) pip compile $(LOCK_OPTIONS) --output-file requirements.lock
 
 clean:  ## Delete the environment and everything that was built.
-	rm -rf $(VENV) build $(LEFT_BY_BUILDS)
+	rm -rf $(VENV) build dist $(LEFT_BY_BUILDS)

@@ -17,6 +17,7 @@ BENCHMARKS = (
     "computing",
     "starting",
     "reporting",
+    "importing",
     "forging",
     "memory",
     "critics",

@@ -1,18 +1,20 @@
 """`misstep import`: results of runs made elsewhere become Inspect logs."""
 
+from collections.abc import Iterator
+
 import click
 from rich.console import Console
 
 from misstep.cli._options import json_option, log_dir_option
 from misstep.cli._output import (
     finished_results,
-    metrics_table,
     print_json,
     print_lines,
+    print_summary,
     results_object,
-    some_ids,
 )
-from misstep.reports import import_files
+from misstep.loaders import folder_lock
+from misstep.reports import ImportedLog, import_files, read_run, some_ids, summary_of_run
 
 
 @click.command("import")
@@ -28,6 +30,7 @@ from misstep.reports import import_files
     type=click.FloatRange(0, 1),
     help="A step with a lower score is wrong.",
 )
+@click.option("--partial", is_flag=True, help="Import step scores that end before the last step.")
 @log_dir_option()
 @json_option
 def import_results(
@@ -36,6 +39,7 @@ def import_results(
     subset: str | None,
     model: str | None,
     threshold: float,
+    partial: bool,
     log_dir: str,
     as_json: bool,
 ) -> None:
@@ -52,17 +56,29 @@ def import_results(
     """
     console = Console()
     objects = []
-    for imported in import_files(files, log_dir, source, subset, model, threshold):
+    with folder_lock(log_dir, wait=True):
+        found = list(import_files(files, log_dir, source, subset, model, threshold, partial))
+    for imported in found:
         log = imported.log
-        results = finished_results(log)
-        objects.append(results_object(log) | {"differing": imported.differing})
+        finished_results(log)
+        ids = {name: getattr(imported, name) for name in ("differing", "missing", "partial")}
+        objects.append(results_object(log) | ids | {"undecided": imported.undecided})
         if as_json:
             continue
-        print_lines(console, ["", log.eval.model], style="bold")
-        print_lines(console, [log.location])
-        console.print(metrics_table(results))
-        if differing := imported.differing:
-            note = f"{len(differing)} predictions differ from the recorded ones:"
-            print_lines(console, [f"{note} {some_ids(differing)}"], style="yellow")
+        console.print()
+        print_summary(console, summary_of_run(read_run(log.location)))
+        print_lines(console, _notes(imported), style="yellow")
     if as_json:
         print_json(objects)
+
+
+def _notes(imported: ImportedLog) -> Iterator[str]:
+    if ids := imported.missing:
+        rows = len(ids) + (imported.log.eval.dataset.samples or 0)
+        yield f"{len(ids):,} of {rows:,} rows have no result and are not counted: {some_ids(ids)}"
+    if ids := imported.partial:
+        yield f"{len(ids):,} records have no score for their last steps: {some_ids(ids)}"
+        undecided = f"{len(imported.undecided):,} of them give no verdict"
+        yield f"{undecided}: they count as wrong and are in the share `unparsed`."
+    if ids := imported.differing:
+        yield f"{len(ids):,} predictions differ from the recorded ones: {some_ids(ids)}"

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from misstep.registry import MisstepError, printable
+from misstep.plain_text import rich_text as shown
+from misstep.registry import MisstepError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from misstep.reports import MetricValue, RunSummary, TextTable
 
-_MOST_IDS = 5
 _MOST_SUBSETS = 12
 _MOST_COLUMNS = 2
 
@@ -51,11 +50,6 @@ def print_table(console: Console, text: "TextTable") -> None:
     console.print(table)
 
 
-def shown(text: object) -> str:
-    """Return text from data so that it is printed as it is, without control characters."""
-    return escape(printable(str(text)))
-
-
 def print_lines(console: Console, lines: Iterable[object], style: str = "") -> None:
     """Print lines of text from data; long lines wrap at the terminal's edge."""
     for line in lines:
@@ -74,11 +68,6 @@ def write_output(contents: "dict[Path, bytes]", kind: str) -> None:
     from misstep.loaders import write_files
 
     write_files(contents, f"Choose a {kind.lower()} that can be written: -o {kind}.")
-
-
-def some_ids(ids: "list[str]") -> str:
-    """Return the first ids of a list, for a message."""
-    return ", ".join(ids[:_MOST_IDS]) + (", …" if len(ids) > _MOST_IDS else "")
 
 
 def finished_results(log: "EvalLog") -> "EvalResults":
@@ -119,13 +108,14 @@ def print_summary(console: Console, summary: "RunSummary") -> None:
     console.print(f"{counted}\n", style="dim", highlight=False)
     table = new_table("", "")
     table.show_header = False
-    table.add_row(metric_name(summary.headline.name), value_text(summary.headline), style="bold")
+    headline = shown(metric_name(summary.headline.name))
+    table.add_row(headline, value_text(summary.headline), style="bold")
     for part in summary.parts:
         table.add_row(f"  {shown(metric_name(part.name))}", value_text(part))
     console.print(table, highlight=False)
     if summary.subsets:
         console.print()
-        by_subset = new_table("subset", "samples", metric_name(summary.headline.name))
+        by_subset = new_table("subset", "samples", headline)
         for one in summary.subsets[:_MOST_SUBSETS]:
             by_subset.add_row(shown(one.subset), f"{one.samples:,}", value_text(one.metric))
         console.print(by_subset, highlight=False)

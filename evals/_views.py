@@ -43,6 +43,18 @@ FIRST_ERROR_VIEW = _view(
     TaskSamplesSort.score("first_error", dir="desc"),
 )
 
+AGENT_PROCESS_VIEW = _view(
+    "Steps of agents",
+    [
+        *("target", _score("first_error")),
+        *(_score("step_labels", value) for value in ("steps", "first_error")),
+        *(_score("step_labels_published", value) for value in ("steps", "first_error")),
+        *("tokens", "error"),
+    ],
+    {"first_error": "First error", "step_labels": "Labels", "subset": "Set"},
+    TaskSamplesSort.score("first_error", dir="desc"),
+)
+
 ERROR_SECTIONS_VIEW = _view(
     "Erroneous sections",
     [
@@ -56,6 +68,17 @@ ERROR_SECTIONS_VIEW = _view(
         "subset": "Subset",
     },
     TaskSamplesSort.score("error_sections", "f1", dir="asc"),
+)
+
+STEP_VALIDITY_VIEW = _view(
+    "Labels of steps",
+    [
+        *("target", "answer"),
+        *(_score("step_validity", name) for name in ("accuracy", "tp", "fp", "tn", "fn")),
+        *(_score("first_error"), "tokens", "error"),
+    ],
+    {"step_validity": "Steps", "first_error": "First error", "subset": "Class"},
+    TaskSamplesSort.score("step_validity", "accuracy", dir="asc"),
 )
 
 RECOVERY_VIEW = _view(

@@ -35,7 +35,7 @@ def error_recovery(
     own_reasoning: bool = True,
     notice: Notice | None = None,
     notice_for: NoticeFor = "all",
-    answer_role: AnswerRole = "system",
+    answer_role: AnswerRole = "auto",
     turn: TurnChoice = "auto",
     seed: int = 0,
     max_tokens: int | None = None,
@@ -50,7 +50,8 @@ def error_recovery(
         own_reasoning: Give the steps as the model's own reasoning. Otherwise as the user's.
         notice: Say that there might be a mistake: immediate or end.
         notice_for: Give the notice in all variations, or in IR only.
-        answer_role: The role that asks for the final answer: system or user.
+        answer_role: The role that asks for the final answer: system, user, or auto: system, as
+            published, unless the provider has no place for a late system message.
         turn: How the model continues its own steps: auto, continued, new_turn or asked.
         seed: The seed of generated problems.
         max_tokens: The most tokens of a reply. `--max-tokens` overrides it.

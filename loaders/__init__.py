@@ -1,5 +1,6 @@
 """Where rows come from, and how they become samples."""
 
+from misstep.loaders._agents import attribution_dataset, has_step_labels, trajectory_dataset
 from misstep.loaders._files import RawRow, read_rows, write_files
 from misstep.loaders._first_error import (
     FirstErrorRow,
@@ -12,18 +13,23 @@ from misstep.loaders._first_error import (
     first_error_sample,
     load_rows,
     ordered,
+    step_validity_dataset,
 )
+from misstep.loaders._formats import PRMBENCH_GROUPS
+from misstep.loaders._locks import folder_lock
 from misstep.loaders._problems import problems_dataset
 from misstep.loaders._procedural import LazyDataset, RowStream, procedural_dataset, streamed
 from misstep.loaders._recorded import (
+    RecordedRun,
     RecordedSolutionRow,
     holds_solutions,
-    recorded_datasets,
+    recorded_runs,
     recorded_solutions,
     solution_datasets,
 )
+from misstep.loaders._recorded_judges import holds_judgements, judgement_datasets
 from misstep.loaders._recovery import recovery_dataset
-from misstep.loaders._rows import BadRow, id_text, validate_rows
+from misstep.loaders._rows import BadRow, Id, Name, validate_rows
 from misstep.loaders._sources import corpus_rows, fetch, mirror
 from misstep.loaders._summary import Summary, summary_of
 from misstep.loaders._wording import PublishedWording, Template, fetch_wording, published_wording

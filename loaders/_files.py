@@ -8,8 +8,10 @@ import csv
 import io
 import json
 import os
+import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from errno import EISDIR
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -77,23 +79,57 @@ def _rows(stream: IO[bytes], address: str, refuse: Refuse | None = None) -> Iter
         return _json_lines(stream, refuse or stop)
     if file_format(address) == ".csv":
         return _csv_rows(stream, address, refuse or stop)
-    return (_parquet_rows if file_format(address) == ".parquet" else _json_rows)(stream, address)
+    if file_format(address) == ".parquet":
+        return _parquet_rows(stream, address)
+    return _json_rows(stream, address, refuse or stop)
 
 
-def _json_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
+def parse_object(content: bytes, address: str) -> Iterator[RawRow]:
+    """Yield the one row of a JSON file that is an object, with the file's path as `file`."""
     try:
-        rows = json.loads(stream.read().decode("utf-8-sig"))
+        row = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as problem:
+        raise DataError(f"{address}: not valid JSON in UTF-8 ({problem}).") from None
+    if not isinstance(row, dict):
+        raise DataError(f"{address}: contains a JSON {type(row).__name__}; an object is needed.")
+    yield 1, {"file": address, **row}
+
+
+def _json_rows(stream: IO[bytes], address: str, refuse: Refuse) -> Iterator[RawRow]:
+    content = stream.read()
+    try:
+        rows = json.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
         raise DataError(
             f"{address}: byte {problem.start} is not UTF-8; save the file as UTF-8."
         ) from None
     except (ValueError, RecursionError) as problem:  # also a number of thousands of digits
+        if _is_object(content.partition(b"\n")[0]):
+            # Some benchmarks name files of JSON lines .json.
+            yield from _json_lines(io.BytesIO(content), refuse)
+            return
         raise DataError(
             f"{address}: not valid JSON ({problem}). If each line is an object, name it .jsonl."
         ) from None
+    if isinstance(rows, dict) and rows and all(isinstance(x, list) for x in rows.values()):
+        rows = list(_listed_rows(rows.values()))
     if not isinstance(rows, list):
         raise DataError(f"{address}: contains a JSON {type(rows).__name__}; a list is needed.")
     yield from enumerate(rows, start=1)
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _listed_rows(lists: Iterable[list[Any]]) -> Iterator[Any]:
+    """Yield the rows of several lists, such as the solutions of each question, with their place."""
+    for rows in lists:
+        for place, row in enumerate(rows):
+            yield {**row, "place": place} if isinstance(row, dict) else row
 
 
 def _json_lines(stream: IO[bytes], refuse: Refuse) -> Iterator[RawRow]:
@@ -157,6 +193,16 @@ def _parquet_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
         raise DataError(f"{address}: not a valid Parquet file ({problem}).") from None
 
 
+def _check_target(target: Path) -> None:
+    """Raise OSError if a file cannot be there: a folder is, or the name is too long."""
+    try:
+        is_folder = stat.S_ISDIR(os.lstat(target).st_mode)
+    except FileNotFoundError:
+        return
+    if is_folder:
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR), str(target))
+
+
 def write_files(contents: Mapping[Path, bytes], cure: str) -> None:
     """Write all files or none, and create their folders; an error ends with the cure."""
     ready: dict[Path, str] = {}
@@ -168,6 +214,8 @@ def write_files(contents: Mapping[Path, bytes], cure: str) -> None:
                 ready[target] = stream.name
                 stream.write(content)
             os.chmod(stream.name, 0o644)
+        for target in ready:
+            _check_target(target)
         for target in list(ready):
             os.replace(ready[target], target)
             del ready[target]

@@ -10,13 +10,15 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from misstep.generator import solutions
-from misstep.loaders._deltabench import PROBLEMS, first_error_fields
+from misstep.loaders._deltabench import PROBLEMS
 from misstep.loaders._files import RawRow, read_rows
+from misstep.loaders._formats import LABEL_PROBLEM, as_first_error
 from misstep.loaders._rows import (
     ROW,
     SHOWN,
     BadRow,
     Id,
+    Name,
     NonEmpty,
     Steps,
     all_good,
@@ -27,8 +29,18 @@ from misstep.loaders._rows import (
     whole_number,
     wrong_kind_message,
 )
-from misstep.loaders._sources import source_files
-from misstep.registry import DataError, RowKind, SourceFile, UnknownNameError, sources
+from misstep.loaders._sources import RowFile, source_files
+from misstep.loaders._trajectories import TRAJECTORY
+from misstep.registry import (
+    ROW_KINDS,
+    DataError,
+    RowKind,
+    Source,
+    SourceFile,
+    UnknownNameError,
+    find_source,
+    sources,
+)
 from misstep.samples import LabelMetadata, SolutionMetadata, problem_cluster
 from misstep.verdicts import NO_ERROR
 
@@ -41,7 +53,14 @@ Subsets: TypeAlias = str | Sequence[str] | None
 RowOrder: TypeAlias = Literal["interleaved", "published"]
 """The order of samples: the classes and subsets mixed, or the order of the files."""
 
-FIRST_ERROR: tuple[RowKind, ...] = ("first_error", "error_sections")
+FIRST_ERROR: tuple[RowKind, ...] = (
+    "first_error",
+    "error_sections",
+    "wrong_steps",
+    "trajectory",
+    "attribution",
+    "mistake",
+)
 """The kinds of rows that have a first error."""
 
 
@@ -54,7 +73,7 @@ class FirstErrorRow(BaseModel):
     problem: NonEmpty
     steps: Steps
     label: Annotated[int, BeforeValidator(whole_number)]
-    subset: NonEmpty | None = None
+    subset: Name | None = None
     generator: str | None = None
     cluster: Id | None = None
     """What dependent rows have in common, such as a query. Default: the problem."""
@@ -74,21 +93,25 @@ class FirstErrorMetadata(SolutionMetadata, LabelMetadata):
     """The number of steps. Summaries in a log drop long lists, and reports read summaries."""
 
 
-def check_rows(raw: Iterable[RawRow]) -> tuple[list[FirstErrorRow], list[BadRow]]:
-    """Return the good rows, and every problem of the bad ones."""
-    return validate_rows(raw, _row, _label_problems)
+def check_rows(
+    raw: Iterable[RawRow], needed: Sequence[RowKind] = FIRST_ERROR
+) -> tuple[list[FirstErrorRow], list[BadRow]]:
+    """Return the good rows, and every problem of the bad ones; `needed` are the allowed kinds."""
 
+    def read(number: int, content: dict[str, Any]) -> FirstErrorRow:
+        kind = row_kind(content)
+        if kind in FIRST_ERROR and kind not in (*needed, "first_error"):
+            raise ValueError(f"holds {ROW_KINDS[kind]}")
+        fields = as_first_error(content, number)
+        return FirstErrorRow.model_validate({"id": f"row-{number}"} | fields)
 
-def _row(number: int, content: dict[str, Any]) -> FirstErrorRow:
-    sections = row_kind(content) == "error_sections"
-    fields = first_error_fields(content) if sections else content
-    return FirstErrorRow.model_validate({"id": f"row-{number}"} | fields)
+    return validate_rows(raw, read, _label_problems)
 
 
 def _label_problems(row: FirstErrorRow) -> Iterator[tuple[str, str]]:
-    # Published rows of DeltaBench whose annotations do not fit are kept and flagged.
+    # Published rows whose annotations do not fit are kept and flagged.
     problem = index_problem(row.label, len(row.steps), NO_ERROR)
-    if problem and PROBLEMS not in row.extra:
+    if problem and not row.extra.keys() & {PROBLEMS, LABEL_PROBLEM}:
         yield "label", f"{problem}; labels are -1 or 0 to {len(row.steps) - 1}"
 
 
@@ -159,13 +182,13 @@ def _rows(
 ) -> Iterator[FirstErrorRow]:
     for file in source_files(source, needed, subsets, accept):
         command = f"`misstep data check {file.address}`"
-        rows = all_good(*check_rows(file.rows), file.address, needed, command)
-        if file.entry is None:
-            yield from rows
-            continue
-        _check_counts(rows, file.entry, accepted=accept is not None)
-        for row in rows:
-            yield row if row.subset else row.model_copy(update={"subset": file.entry.subset})
+        rows, bad = check_rows(_with_subset(file), needed)
+        bad, repeated = _without_repeated(bad, file.address)
+        rows = all_good(rows, bad, file.address, needed, command)
+        if file.entry is not None:
+            _check_counts(rows, repeated, file.entry, accepted=accept is not None)
+            _check_row_pins(rows, find_source(source))
+        yield from rows
     generated = sources()[source].generated if source in sources() else None
     if generated and (subsets is None or generated.subset in subsets):
         made = solutions(generated.seed, generated.rows)
@@ -173,18 +196,53 @@ def _rows(
         yield from check_rows(enumerate(raw, start=1))[0]
 
 
-def _check_counts(rows: list[FirstErrorRow], file: SourceFile, accepted: bool) -> None:
+def _with_subset(file: RowFile) -> Iterator[RawRow]:
+    """Yield the rows of a file, with the file's subset where they name none."""
+    known = {"subset": file.entry.subset} if file.entry and file.entry.subset else {}
+    for number, content in file.rows:
+        yield number, {**known, **content} if known and isinstance(content, dict) else content
+
+
+def _without_repeated(bad: list[BadRow], address: str) -> tuple[list[BadRow], int]:
+    """Return the other problems, and how often PRMBench repeats an id with another solution.
+
+    Its published loader uses the first row of an id, and so does this one.
+    """
+    repeated = [one for one in bad if one.kind == "wrong_steps" and one.field == "id"]
+    if repeated:
+        names = ", ".join(str(one.id) for one in repeated)
+        logger.warning("%s: ids that occur twice; the first row is used: %s.", address, names)
+    return [one for one in bad if one not in repeated], len(repeated)
+
+
+def _check_counts(
+    rows: list[FirstErrorRow], repeated: int, file: SourceFile, accepted: bool
+) -> None:
     """Compare the numbers of rows, of rows with an error and of rows by subset with the pins."""
+    count = len(rows) + repeated
     errors = sum(row.label != NO_ERROR for row in rows)
     subsets = dict(Counter(row.subset for row in rows)) if file.subsets else {}
     pinned_errors = errors if file.errors is None else file.errors
-    if (len(rows), errors, subsets) != (file.rows, pinned_errors, file.subsets):
-        found = f"{len(rows)} rows, {errors} with an error, {subsets or 'one subset'}"
+    if (count, errors, subsets) != (file.rows, pinned_errors, file.subsets):
+        found = f"{count} rows, {errors} with an error, {subsets or 'one subset'}"
         pinned = f"{file.rows} rows, {pinned_errors} with an error, {file.subsets or 'one subset'}"
         message = f"{file.name}: {found}; pinned are {pinned}."
         if not accepted:
             raise DataError(message)
         logger.warning(message)
+
+
+def _check_row_pins(rows: list[FirstErrorRow], source: Source) -> None:
+    """Raise DataError for a copy whose rows have other labels than the pinned one."""
+    for row in rows:
+        for field, pinned in source.row_pins.get(row.id, {}).items():
+            found = str(row.extra.get(field, getattr(row, field, None)))
+            if found != pinned:
+                raise DataError(
+                    f"The row {row.id!r} has the {field} {found!r}; the pinned copy "
+                    f"({source.repository} at {source.revision}) has {pinned!r}. Another copy of "
+                    "these rows is known to have other labels. Use the pinned one."
+                )
 
 
 def first_error_dataset(
@@ -196,7 +254,8 @@ def first_error_dataset(
     order: RowOrder = "interleaved",
 ) -> MemoryDataset:
     """Return rows as samples: the problem is the input, the label the target."""
-    rows = _handle_misfits(load_rows(source, subset, accept), exclude_misfits)
+    rows = _labelled(load_rows(source, subset, accept))
+    rows = _handle_misfits(rows, exclude_misfits)
     if exclude_label_errors:
         rows = _without_label_errors(source, rows)
     _warn_of_empty_sets(rows)
@@ -229,6 +288,31 @@ def error_sections_dataset(
     return MemoryDataset(samples, name=dataset_name(source, subset))
 
 
+def step_validity_dataset(
+    source: str, subset: Subsets = None, accept: str | None = None, order: RowOrder = "interleaved"
+) -> MemoryDataset:
+    """Return rows whose wrong steps are all known as samples: they have PRMBench's format.
+
+    The arguments are those of `first_error_dataset`.
+    """
+    needed: tuple[RowKind, ...] = ("wrong_steps",)
+    rows = load_rows(source, subset, accept, needed)
+    for row in rows:
+        if "wrong_steps" not in row.extra:
+            where = f"{source}: the row {row.id!r}"
+            raise DataError(wrong_kind_message(where, "first_error", needed))
+    outside = [row.id for row in rows if "wrong_steps_published" in row.extra]
+    if outside:
+        logger.warning(
+            "%d of %d rows name wrong steps beyond the last step: these steps are ignored.",
+            len(outside),
+            len(rows),
+        )
+    return MemoryDataset(
+        [first_error_sample(row) for row in ordered(rows, order)], name=dataset_name(source, subset)
+    )
+
+
 def dataset_name(source: str, subset: Subsets) -> str:
     """Return the name of the data in the log."""
     name = source if source in sources() else PurePosixPath(source).name
@@ -247,6 +331,19 @@ def _handle_misfits(rows: list[FirstErrorRow], exclude: bool) -> list[FirstError
             "left out" if exclude else f"kept, and flagged as {PROBLEMS} in their metadata",
         )
     return [row for row in rows if not (exclude and row.extra.get(PROBLEMS))]
+
+
+def _labelled(rows: list[FirstErrorRow]) -> list[FirstErrorRow]:
+    """Return the rows whose label is usable, and warn of the others."""
+    without = [
+        f"{row.id} ({row.extra[LABEL_PROBLEM]})" for row in rows if LABEL_PROBLEM in row.extra
+    ]
+    if without:
+        shown = "; ".join(without[:SHOWN]) + ("; …" if len(without) > SHOWN else "")
+        logger.warning(
+            "Left out, because their first error is not known: %d (%s).", len(without), shown
+        )
+    return [row for row in rows if LABEL_PROBLEM not in row.extra]
 
 
 def _without_label_errors(source: str, rows: list[FirstErrorRow]) -> list[FirstErrorRow]:
@@ -279,5 +376,6 @@ def first_error_sample(row: FirstErrorRow) -> Sample:
         id=row.id,
         input=row.problem,
         target=str(row.label),
-        metadata={**row.extra, **known.model_dump()},
+        # The steps have the text of the messages, so the metadata drops the originals.
+        metadata={k: v for k, v in row.extra.items() if k != TRAJECTORY} | known.model_dump(),
     )

@@ -1,6 +1,7 @@
 """Runs made elsewhere: recorded critiques, step scores and predictions, and sampled solutions."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Annotated, Any
@@ -17,7 +18,6 @@ from misstep.loaders._rows import (
     NonEmpty,
     Steps,
     answer_text,
-    id_text,
     json_list,
     named,
     validate_row,
@@ -48,7 +48,7 @@ class RecordedResult(BaseModel):
 
     model_config = ConfigDict(extra="allow", strict=True)
 
-    id: Annotated[str, BeforeValidator(id_text)]
+    id: Id
     model: str | None = None
     subset: str | None = named("subset", "config", default=None)
     critiques: Annotated[list[str] | None, BeforeValidator(_text_list)] = named(
@@ -62,15 +62,32 @@ class RecordedResult(BaseModel):
     prediction: Annotated[int | None, BeforeValidator(_optional_whole_number)] = None
 
     @property
+    def decides_by_scores(self) -> bool:
+        """Whether the verdict comes from the scores. Critiques go before scores."""
+        return self.scores is not None and not self.critiques
+
+    @property
     def record(self) -> dict[str, Any]:
         """The recorded fields, which the `recorded` solver replays."""
         kept = self.model_dump(include=set(RecordedCritique.model_fields), exclude_none=True)
         return RecordedCritique.model_validate(kept).model_dump(exclude_unset=True)
 
 
-def recorded_datasets(
+@dataclass(frozen=True)
+class RecordedRun:
+    """The results that one model has for the rows of a source."""
+
+    samples: dict[str, Sample] = field(default_factory=dict)
+    """By id. The metadata holds the record."""
+    partial: list[str] = field(default_factory=list)
+    """Ids of samples whose scores end before the last step."""
+    missing: list[str] = field(default_factory=list)
+    """Ids of rows of the source that have no result."""
+
+
+def recorded_runs(
     files: Iterable[str], source: str, subset: str | None = None
-) -> dict[str | None, MemoryDataset]:
+) -> dict[str | None, RecordedRun]:
     """Return the rows that have a recorded result, with the record as metadata, by model.
 
     Rows with problem, steps and label, as in ProcessBench's result files, are used as they are.
@@ -78,25 +95,33 @@ def recorded_datasets(
     the given one.
     """
     rows_by_id = cache(lambda name: {row.id: row for row in load_rows(source, name)})
-    samples: dict[str | None, dict[str, Sample]] = {}
+    runs: dict[str | None, RecordedRun] = {}
+    # The subsets in which each model's rows were looked up, in their order.
+    looked_up: dict[str | None, dict[str | None, None]] = {}
     for address in files:
         for number, content in read_rows(address):
             where = f"{address}: row {number}"
             result = validate_row(content, RecordedResult, where)
-            chosen = result.subset or subset
-            row = _included_row(content, address, where) or rows_by_id(chosen).get(result.id)
+            row = _included_row(content, address, where)
             if row is None:
-                place = f"{source!r}" + (f", subset {chosen!r}" if chosen else "")
-                raise DataError(f"{where}: the id {result.id!r} is not among the rows of {place}.")
-            of_model = samples.setdefault(result.model, {})
-            if row.id in of_model:
+                chosen = result.subset or subset
+                row = rows_by_id(chosen).get(result.id)
+                looked_up.setdefault(result.model, {})[chosen] = None
+                if row is None:
+                    place = f"{source!r}" + (f", subset {chosen!r}" if chosen else "")
+                    raise DataError(f"{where}: the id {result.id!r} is not a row of {place}.")
+            run = runs.setdefault(result.model, RecordedRun())
+            if row.id in run.samples:
                 raise DataError(f"{where}: the id {row.id!r} is recorded twice for this model.")
-            of_model[row.id] = _result_sample(row, result, where)
-    if not samples:
+            run.samples[row.id] = _result_sample(row, result, where)
+            if result.decides_by_scores and len(result.scores or []) < len(row.steps):
+                run.partial.append(row.id)
+    if not runs:
         raise DataError("The files hold no results.")
-    return {
-        model: MemoryDataset(list(found.values()), name=source) for model, found in samples.items()
-    }
+    for model, subsets in looked_up.items():
+        expected = (id for name in subsets for id in rows_by_id(name))
+        runs[model].missing.extend(id for id in expected if id not in runs[model].samples)
+    return runs
 
 
 def _included_row(content: dict[str, Any], address: str, where: str) -> FirstErrorRow | None:
@@ -116,6 +141,12 @@ def _result_sample(row: FirstErrorRow, result: RecordedResult, where: str) -> Sa
         raise DataError(
             f"{where}: {len(result.scores)} scores for the {len(row.steps)} steps of {row.id!r}."
         )
+    for step, score in enumerate(result.scores or []):
+        if not 0 <= score <= 1:
+            raise DataError(
+                f"{where}: the score {score:g} of step {step} of {row.id!r} is not from 0 to 1. "
+                "Write probabilities, for example the sigmoid of a logit."
+            )
     if result.stop_reasons is not None and len(result.stop_reasons) != len(result.critiques or []):
         raise DataError(
             f"{where}: {len(result.stop_reasons)} stop_reasons for "

@@ -6,9 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol, TypeVar
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+)
 
 from misstep.loaders._files import RawRow
+from misstep.plain_text import check_name
 from misstep.registry import ROW_KINDS, DataError, RowKind, corpora, sources
 
 _MAX_PRINTED = 4_000_000
@@ -78,7 +86,9 @@ def answer_text(value: object) -> object:
     return value
 
 
-Id = Annotated[NonEmpty, BeforeValidator(id_text)]
+Name = Annotated[NonEmpty, AfterValidator(check_name)]
+"""The name of a subset, or of another group of samples."""
+Id = Annotated[Name, BeforeValidator(id_text)]
 Steps = Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
 Answer = Annotated[NonEmpty, BeforeValidator(answer_text)]
 
@@ -224,9 +234,30 @@ def index_problem(index: int, steps: int, least: int) -> str | None:
     return f"{index} is " + (f"below {least}" if index < least else f"beyond its {steps} steps")
 
 
+FORMATS: dict[str, frozenset[str]] = {
+    "PRMBench": frozenset({"modified_process", "error_steps"}),
+    "MR-Ben": frozenset({"Model_Solution_Steps", "Model_Solution_Correctness"}),
+    "MR-MATH": frozenset({"question", "model_output_solution_correctness"}),
+    "MathCheck": frozenset({"task_type", "question_type", "solution", "answer"}),
+    "BIG-Bench Mistake": frozenset({"input", "steps", "mistake_index"}),
+}
+"""Row formats of other benchmarks that have a first error, each with the columns that tell it."""
+
+
+def row_format(row: dict[str, Any]) -> str | None:
+    """Return which of FORMATS a row has, or None."""
+    return next((name for name, columns in FORMATS.items() if columns <= row.keys()), None)
+
+
 def row_kind(row: dict[str, Any]) -> RowKind | None:
     """Return the kind of a row by its columns, or None if they fit no kind."""
     columns = row.keys()
+    if "step_labels" in columns or {"messages", "label"} <= columns:
+        return "trajectory"
+    if {"history", "mistake_step"} <= columns:
+        return "attribution"
+    if (name := row_format(row)) is not None and name != "BIG-Bench Mistake":
+        return "wrong_steps" if name == "PRMBench" else "first_error"
     if "steps" in columns:
         if "mistake_index" in columns:
             return "mistake"

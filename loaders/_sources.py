@@ -7,12 +7,21 @@ the source's home: the Hugging Face cache and hub, or the pinned commit on GitHu
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from glob import glob
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from misstep.loaders._files import FORMATS, RawRow, file_format, parse_rows, read_rows, write_files
+from misstep.loaders._files import (
+    FORMATS,
+    RawRow,
+    file_format,
+    parse_object,
+    parse_rows,
+    read_rows,
+    write_files,
+)
 from misstep.loaders._rows import registered_kinds, wrong_kind_message
 from misstep.registry import (
     Corpus,
@@ -24,6 +33,7 @@ from misstep.registry import (
     corpora,
     find_source,
     sources,
+    user_path,
     user_registry,
 )
 
@@ -65,7 +75,7 @@ def source_files(
     """
     check_kind(source, needed, more)
     if source in sources():
-        entries = find_source(source).files
+        entries = find_source(source).all_files
         named = {file.subset for file in entries if file.subset}
         for subset in subsets or ():
             if named and subset not in named:
@@ -75,7 +85,13 @@ def source_files(
                 path = find_file(source, file, accept)
                 content = path.read_bytes()
                 check_pin(content, file, str(path), accept)
-                yield RowFile(str(path), parse_rows(content, str(path)), file)
+                yield RowFile(str(path), _chosen_rows(content, str(path), file), file)
+    elif "*" in source and file_format(source) == ".json":
+        addresses = sorted(glob(str(user_path(source))))
+        if not addresses:
+            raise DataError(f"{source}: no file has such a name.")
+        for address in addresses:
+            yield RowFile(address, parse_object(Path(address).read_bytes(), address))
     elif file_format(source):
         yield RowFile(source, read_rows(source))
     else:
@@ -114,7 +130,7 @@ def fetch(name: str) -> Iterator[Path]:
     if source.home in ("package", "file"):
         where = "part of this package" if source.home == "package" else "on this machine"
         raise DataError(f"The source {name!r} is {where}; there is nothing to fetch.")
-    for file in source.files:
+    for file in source.all_files:
         target = mirror() / name / file.name
         found = find_file(name, file)
         content = found.read_bytes()
@@ -132,7 +148,7 @@ def check_pin(content: bytes, file: SourceFile, where: str, accept: str | None =
     if file.sha256 is not None:
         expected, got = f"sha256 {file.sha256}", f"sha256 {found}"
     else:
-        rows = sum(1 for _ in parse_rows(content, where))
+        rows = sum(1 for _ in _chosen_rows(content, where, file))
         if rows == file.rows and accept is None:
             return
         expected, got = f"{file.rows:,} rows", f"{rows:,} rows, sha256 {found}"
@@ -142,6 +158,14 @@ def check_pin(content: bytes, file: SourceFile, where: str, accept: str | None =
         f"  found    {got}\n"
         f"To use this file anyway: -T accept={found}"
     )
+
+
+def _chosen_rows(content: bytes, address: str, file: SourceFile) -> Iterator[RawRow]:
+    """Yield the rows of a file that belong to the source."""
+    parse = parse_object if file.numbered else parse_rows
+    for number, row in parse(content, address):
+        if not isinstance(row, dict) or all(row.get(k) == v for k, v in file.only.items()):
+            yield number, row
 
 
 def find_file(name: str, file: SourceFile, accept: str | None = None) -> Path:

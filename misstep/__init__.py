@@ -18,10 +18,12 @@ __version__ = version("misstep")
 _PACKAGES = {
     "evals": (
         "adversarial_numinamath",
+        "agent_process",
         "deltabench",
         "deltabench_sections",
         "error_recovery",
         "guided_search",
+        "prmbench",
         "procedural",
         "processbench",
     ),

@@ -74,6 +74,28 @@ class SectionsMetadata(SolutionMetadata):
     """The numbers as annotated, if they differ: the published script takes any number."""
 
 
+class StepLabelsMetadata(GroupMetadata):
+    """Metadata of a trajectory whose steps are labelled: -1 wrong, 0 neutral, 1 right."""
+
+    step_labels: list[int]
+    message_index: list[int] = Field(default_factory=list)
+    """The place of each step among the messages."""
+
+
+class TrajectoryMetadata(StepLabelsMetadata):
+    """Metadata of a trajectory with its original messages and tools."""
+
+    trajectory: dict[str, Any]
+
+
+class WrongStepsMetadata(SolutionMetadata):
+    """Metadata of a solution whose wrong steps are all known, by their indices."""
+
+    wrong_steps: list[int]
+    wrong_steps_published: list[int] | None = None
+    """The indices as annotated, if some are outside of the solution."""
+
+
 class RecoveryMetadata(_Metadata):
     """Metadata of a problem whose solution has a mistake."""
 
@@ -97,7 +119,11 @@ class RecordedCritique(_Metadata):
     critiques: list[str] = Field(default_factory=list)
     stop_reasons: list[StopReason] = Field(default_factory=list)
     scores: list[float | None] | None = None
+    valid: list[bool] | None = None
+    """Whether each step is valid, as recorded."""
     prediction: int | None = None
+    labels: list[int | None] | None = None
+    """The label of each step, as the run recorded it."""
 
 
 class RecordedCritiqueMetadata(SolutionMetadata):
@@ -136,26 +162,60 @@ class StepRecord(BaseModel):
     probability: float | None = None
 
 
-class CriticVerdict(StoreModel):
-    """The verdict of a critic that knows the index: scorers take it and parse no text."""
+class VerdictRecord(BaseModel):
+    """The verdict of a critic that knows the index."""
 
     verdict: int | None = None
     """The index of the first wrong step, or NO_ERROR; None if `unread` has a reason."""
     unread: Unread | None = None
     rewards: list[float | None] | None = None
+    threshold: float | None = None
+    """A step with a smaller reward is wrong."""
     missing: str | None = None
     """Why rewards are missing."""
     steps: list[StepRecord] | None = None
     """The verdict on each step that was judged by itself."""
+    labels: list[int | None] | None = None
+    """The label of each step: -1 wrong, 0 neutral, 1 right; None for a label that was not read."""
+    labels_published: list[int | None] | None = None
+    """The labels as the published script reads them, if they differ."""
+    reason: str | None = None
+    """Why the critic calls the step wrong, in its own words."""
 
 
-def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> CriticVerdict | None:
+class CriticVerdict(VerdictRecord, StoreModel):
+    """The verdict in a sample's store: scorers take it and parse no text."""
+
+
+def store_verdict(store: Store, record: VerdictRecord) -> None:
+    """Write a verdict to a sample's store.
+
+    It sets all fields of `store_as(CriticVerdict)`, and validates them once.
+    """
+    for name, value in record:
+        store.set(f"{CriticVerdict.__name__}:{name}", value)
+
+
+class StepValidity(StoreModel):
+    """What a critic says of every step: whether it is valid, and whether it is redundant."""
+
+    valid: list[bool] | None = None
+    """One label for each step that the critic labelled; None if `unread` has a reason."""
+    redundant: list[bool] | None = None
+    """None if the critic does not judge this."""
+    unread: Unread | None = None
+
+
+def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> VerdictRecord | None:
     """Return the verdict that a critic left as a value, or None if only its text tells."""
-    if f"{CriticVerdict.__name__}:verdict" in store:
-        return CriticVerdict(store=store if isinstance(store, Store) else Store(dict(store)))
+    prefix = f"{CriticVerdict.__name__}:"
+    if f"{prefix}verdict" in store:
+        # Each access to a field of a StoreModel validates it again: a plain record is faster.
+        kept = {name: store.get(prefix + name) for name in VerdictRecord.model_fields}
+        return VerdictRecord.model_validate(kept)
     known = output.metadata or {}
     earlier = {name: known[name] for name in ("unread", "rewards", "missing") if name in known}
-    return CriticVerdict(store=Store(), **earlier) if earlier else None
+    return VerdictRecord(**earlier) if earlier else None
 
 
 Variation: TypeAlias = Literal["NR", "CR", "IR"]
@@ -203,6 +263,8 @@ class VariationRecord(BaseModel):
     reasoning: list[ReplyRecord]
     """The replies before the last."""
     turn: Turn
+    answer_role: str | None = None
+    """The role that asked for the answer. Logs of earlier versions do not have it."""
 
 
 class RecoveryRecord(StoreModel):

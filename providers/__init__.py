@@ -12,7 +12,14 @@ from inspect_ai.model import ModelAPI, modelapi
 
 from misstep.providers._http import HttpClient, retry_wait
 from misstep.providers._provider import ModelRequest, Provider, Response, set_call_purpose
-from misstep.providers._refusals import Refusal, output_or_too_long, refusal_in, refusal_of
+from misstep.providers._refusals import (
+    Refusal,
+    check_logprobs,
+    output_or_too_long,
+    refusal_in,
+    refusal_of,
+    remembered_refusals,
+)
 from misstep.providers._step_scores import (
     read_scoring_messages,
     scored_output,

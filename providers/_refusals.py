@@ -1,10 +1,13 @@
 """What a provider refused: read from the error of a failed call, in the words of real servers."""
 
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Hashable
 from enum import StrEnum
+from weakref import WeakKeyDictionary
 
-from inspect_ai.model import ModelOutput
+from inspect_ai.model import Model, ModelAPI, ModelName, ModelOutput
+
+from misstep.registry import ModelError, find_provider
 
 
 class Refusal(StrEnum):
@@ -13,6 +16,7 @@ class Refusal(StrEnum):
     TOO_LONG = "the prompt is too long"
     SEVERAL_CHOICES = "the provider returns one choice per request"
     TRAILING_MESSAGE = "the conversation must not end with an assistant message"
+    LATE_SYSTEM = "a system message must come first"
 
 
 _STATUSES = (400, 413, 422, None)
@@ -32,11 +36,28 @@ _WORDS = {
         re.IGNORECASE,
     ),
     Refusal.TRAILING_MESSAGE: re.compile(
-        r"prefill|(?:end|finish) with an? (?:user|human) message"
-        r"|(?:last|final) (?:message|role|turn)[^.]{0,40}\b(?:user|tool)\b|expected last role",
+        r"prefill|(?:ends?|finish) with an? (?:user|human) (?:message|role|turn)"
+        r"|(?:last|final) (?:message|role|turn)[^.]{0,40}\b(?:user|tool)\b|expected last role"
+        r"|continue_final_message|add_generation_prompt",
+        re.IGNORECASE,
+    ),
+    Refusal.LATE_SYSTEM: re.compile(
+        r"system (?:message|role|prompt)[^.]{0,60}(?:begin|first|start|top|not supported)"
+        r"|roles must alternate|unexpected role 'system'",
         re.IGNORECASE,
     ),
 }
+
+
+_remembered: WeakKeyDictionary[ModelAPI, set[Hashable]] = WeakKeyDictionary()
+
+
+def remembered_refusals(api: ModelAPI) -> set[Hashable]:
+    """Return what a model has refused so far in this process. Solvers add to it and look it up.
+
+    A request that was refused once is not tried again.
+    """
+    return _remembered.setdefault(api, set())
 
 
 def refusal_of(error: BaseException) -> Refusal | None:
@@ -66,3 +87,10 @@ async def output_or_too_long(model: str, call: Awaitable[ModelOutput]) -> ModelO
             raise
         reason = getattr(error, "provider_message", None) or str(error)
         return ModelOutput.from_content(model, reason[:500], stop_reason="model_length")
+
+
+def check_logprobs(model: Model, need: str, instead: str) -> None:
+    """Raise an error if a model is known to give no logprobs, which `need` says what for."""
+    name = ModelName(model)
+    if not find_provider(name.api).gives_logprobs(name.name):
+        raise ModelError(f"{need} needs logprobs, and {model} gives none. {instead}")

@@ -8,7 +8,6 @@ from misstep.registry._errors import (
     RegistryError,
     UnknownNameError,
     did_you_mean,
-    printable,
 )
 from misstep.registry._facts import (
     Price,
@@ -26,17 +25,21 @@ from misstep.registry._facts import (
 from misstep.registry._prompts import (
     ANSWER,
     NUMBER,
+    NUMBERS,
     PROBLEM,
     SECTIONS,
     SOLUTION,
     STEP,
     STEPS,
+    AgentPrompts,
     AnswerKind,
     ContinuationPrompts,
     Domain,
     Judge,
+    LabelsPrompt,
     Prm,
     Tag,
+    agent_prompts,
     domains,
     fill,
     find_continuation,
@@ -45,10 +48,12 @@ from misstep.registry._prompts import (
     find_policy_prompt,
     find_prm,
     find_sections_prompt,
+    find_step_scores_prompt,
     injection_prompts,
     prms,
 )
 from misstep.registry._run_end import UNREAD_METRICS, cautions, log_cautions
+from misstep.registry._secrets import find_secret
 from misstep.registry._sources import (
     ROW_KINDS,
     Corpus,

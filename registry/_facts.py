@@ -4,6 +4,7 @@ Users add entries in files of the same names in their own registry: see `user_re
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -181,7 +182,7 @@ def price_of(model: str) -> Price | None:
 
 
 class Provider(Fact):
-    """How a provider of Inspect handles the end of a message."""
+    """What a provider of Inspect accepts and how it handles the end of a conversation."""
 
     continues: bool = False
     """Whether it continues a trailing assistant message."""
@@ -193,6 +194,18 @@ class Provider(Fact):
     stop_in_text_with: dict[str, Any] = Field(default_factory=dict)
     """Request fields that keep a stop string in the text. They show whether a text ended at the
     stop string or by itself."""
+    late_system: bool = True
+    """Whether a system message may come after other messages. If not, Inspect moves it to the top,
+    or the provider refuses it."""
+    white_space_ends: bool = True
+    """Whether it accepts stop sequences of white space, and a trailing assistant message that ends
+    in white space."""
+    without_logprobs: str | None = None
+    """A regular expression for the names of models that give no logprobs."""
+
+    def gives_logprobs(self, model: str) -> bool:
+        """Return whether a model, by its name without the provider, gives logprobs."""
+        return self.without_logprobs is None or not re.match(self.without_logprobs, model)
 
 
 _providers = FactFile("providers.yaml", Provider, "provider")
@@ -227,7 +240,9 @@ class PublishedResult(Fact):
 
     protocol: str
     """How the model was asked: a key of the table's `protocols`."""
-    subsets: dict[str, PublishedAccuracies]
+    subsets: dict[str, PublishedAccuracies] = Field(default_factory=dict)
+    metrics: dict[str, Percent] = Field(default_factory=dict)
+    """Other results on the whole benchmark, by the name of the metric."""
     mean_f1: Percent | None = None
     """The mean over the subsets, if it is printed."""
     overall: PublishedSections | None = None
@@ -238,7 +253,12 @@ class PublishedTable(Fact):
     """A published table."""
 
     eval: str
+    data: str | None = None
+    """The registered source of its rows, if it is not named like the eval."""
     source: str
+    wording: bool = False
+    """The numbers depend on the published prompt: they are shown beside runs that use it, and
+    beside runs that have no prompt, such as those of reward models."""
     protocols: dict[str, str]
     results: dict[str, PublishedResult]
 

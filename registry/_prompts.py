@@ -15,6 +15,7 @@ ANSWER = "{answer}"
 STEP = "{step}"
 STEPS = "{steps}"
 NUMBER = "{number}"
+NUMBERS = "{numbers}"
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
@@ -61,6 +62,28 @@ domains = FactFile("domains.yaml", Domain, "domain")
 find_domain = domains.find
 
 
+class LabelsPrompt(Fact):
+    """How a critic is asked for a label for every step of an agent."""
+
+    system: str
+    template: Annotated[str, _template(PROBLEM, SOLUTION, NUMBERS)]
+    temperature: float = Field(ge=0)
+    top_p: float = Field(gt=0, le=1)
+    max_tokens: int = Field(gt=0)
+
+
+class AgentPrompts(Fact):
+    """How critics are asked about the logs of agents."""
+
+    labels: LabelsPrompt
+
+
+def agent_prompts() -> AgentPrompts:
+    """Return the prompts about the logs of agents."""
+    prompts: AgentPrompts = read_facts("agents.yaml", AgentPrompts)
+    return prompts
+
+
 class SectionsPrompt(Fact):
     """How a critic is asked for all erroneous sections."""
 
@@ -75,6 +98,19 @@ class SectionsPrompt(Fact):
 
 find_sections_prompt = FactFile(
     "sections.yaml", SectionsPrompt, "sections prompt", default="deltabench"
+).find
+
+
+class StepScoresPrompt(Fact):
+    """How a critic is asked to score every step."""
+
+    system: str
+    user: Annotated[str, _template(PROBLEM, STEPS)]
+    temperature: float = Field(ge=0)
+
+
+find_step_scores_prompt = FactFile(
+    "step_scores.yaml", StepScoresPrompt, "prompt for step scores", default="prmbench"
 ).find
 
 

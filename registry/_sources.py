@@ -7,13 +7,27 @@ from pydantic import Field, StringConstraints, model_validator
 
 from misstep.registry._facts import Fact, FactFile
 
-RowKind = Literal["first_error", "error_sections", "mistake", "problem", "solution"]
+RowKind = Literal[
+    "first_error",
+    "error_sections",
+    "wrong_steps",
+    "trajectory",
+    "attribution",
+    "mistake",
+    "problem",
+    "solution",
+]
 """What the rows of a source hold; `ROW_KINDS` describes each."""
 
 ROW_KINDS: dict[RowKind, str] = {
     "first_error": "worked solutions with their first wrong step (problem, steps, label)",
     "error_sections": "solutions with all their erroneous sections (question, sections, "
     "reason_error_section_numbers)",
+    "trajectory": "labelled trajectories of agents (messages, step_labels)",
+    "attribution": "logs of failed agents with the decisive mistake (question, history, "
+    "mistake_agent, mistake_step)",
+    "wrong_steps": "solutions with all their wrong steps (modified_question, modified_process, "
+    "error_steps)",
     "mistake": "reasoning with its first mistake (input, steps, target, mistake_index)",
     "problem": "problems with answers (problem, answer)",
     "solution": "worked solutions without labels (problem, solution)",
@@ -36,9 +50,13 @@ class SourceFile(Fact):
     """The number of rows with an error, if it is published."""
     subsets: dict[str, int] = Field(default_factory=dict)
     """The number of rows of each subset, if one file has several and the numbers are published."""
+    numbered: bool = False
+    """Whether each row has a file of its own: `{number}` in the path counts them from 1."""
     sha256: Sha256 | None = None
     """The checksum of the published file. If it is unknown, the commit and the number of rows pin
     the file."""
+    only: dict[str, str] = Field(default_factory=dict)
+    """Use only the rows with these values of columns."""
     mirrored: str | None = None
     """Another path in the offline mirror, tried first: the same rows, possibly in another
     format."""
@@ -51,8 +69,8 @@ class SourceFile(Fact):
 
     @property
     def name(self) -> str:
-        """The file's name in the offline mirror."""
-        return self.path.rpartition("/")[2]
+        """The file's name in the offline mirror; with its folder if each row has its own file."""
+        return "/".join(self.path.split("/")[-2 if self.numbered else -1 :])
 
 
 class Generated(Fact):
@@ -82,8 +100,28 @@ class Source(Fact):
     """Rows that follow the rows of the files."""
     rows_alone: bool = False
     """Neither a commit nor a checksum is known, so only the number of rows is checked."""
+    row_pins: dict[str, dict[str, str]] = Field(default_factory=dict)
+    """Values by which the pinned copy is told from another one, by id and field."""
     known_label_errors: dict[str, str] = Field(default_factory=dict)
     """Ids whose labels are reported as wrong, each with the report."""
+
+    @property
+    def all_files(self) -> list[SourceFile]:
+        """The files; an entry of numbered files is replaced by one entry for each."""
+        return [
+            one
+            for file in self.files
+            for one in (
+                [
+                    file.model_copy(
+                        update={"path": file.path.replace("{number}", str(number)), "rows": 1}
+                    )
+                    for number in range(1, file.rows + 1)
+                ]
+                if file.numbered
+                else [file]
+            )
+        ]
 
     @model_validator(mode="after")
     def _is_pinned(self) -> "Source":

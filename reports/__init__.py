@@ -45,7 +45,7 @@ from misstep.reports._forge_page import (
 )
 from misstep.reports._forge_report import read_forge_report
 from misstep.reports._frames import runs_frame, samples_frame
-from misstep.reports._imports import import_files
+from misstep.reports._imports import ImportedLog, import_files
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard, metric_name
 from misstep.reports._paired import RESAMPLES
 from misstep.reports._power import (
@@ -76,6 +76,7 @@ from misstep.reports._reference import planned_runs, reference_page, run_planned
 from misstep.reports._report import VIEWER, build_report, report_page
 from misstep.reports._runs import Logs, Run, read_logs, read_run
 from misstep.reports._show import MetricValue, RunSummary, summary_of_run
+from misstep.reports._step_scores import RewardRow, StepScores
 from misstep.reports._study_page import STUDY_FOLDER, build_study, study_runs
 from misstep.reports._tasks import eval_sizes, load_task
 from misstep.reports._text import (
@@ -88,15 +89,19 @@ from misstep.reports._text import (
     one_line,
     p_text,
     percent,
+    some_ids,
     with_interval,
 )
-from misstep.reports._thresholds import (
-    RewardRow,
-    ThresholdCurve,
-    TunedThreshold,
+from misstep.reports._threshold_charts import (
     calibration_records,
-    reward_rows,
     threshold_charts,
     threshold_records,
+)
+from misstep.reports._thresholds import (
+    CROSS_VALIDATION,
+    ThresholdCurve,
+    TunedThreshold,
+    reward_rows,
+    threshold_method,
     tune_threshold,
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from misstep.reports._frames import FrameRow, dataframe, estimate_columns, run_labels
 from misstep.reports._runs import Run
 from misstep.reports._samples import FACETS, ON_CORRECT, ON_ERRORS, SampleRecord, ScoreRecord
-from misstep.reports._thresholds import RewardRow, ThresholdCurve, calibration_error
+from misstep.reports._step_scores import RewardRow, StepScores, calibration_error
 from misstep.scorers import f1_estimate, share
 from misstep.verdicts import NO_ERROR
 
@@ -192,7 +192,7 @@ def calibration(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFra
     labels = run_labels(runs)
     rows: list[FrameRow] = []
     for run in runs:
-        curve = ThresholdCurve(
+        steps = StepScores(
             RewardRow(
                 sample.id,
                 sample.facets.get("subset", ""),
@@ -201,24 +201,21 @@ def calibration(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFra
             )
             for sample, score in run.scored_pairs(reading)
         )
-        right, wrong = curve.steps
-        squares = float(((1 - right) ** 2).sum() + (wrong**2).sum())
-        bins = curve.calibration()
+        bins = steps.calibration()
         for one in bins:
-            if one.steps:
-                hits = round(one.right * one.steps)
-                estimate = share([1.0] * hits + [0.0] * (one.steps - hits))
-                rows.append(
-                    {
-                        "run": labels[run.id],
-                        "bin": one.lower,
-                        "steps": one.steps,
-                        "reward": one.mean_reward,
-                        **estimate_columns("right", estimate),
-                        "calibration_error": calibration_error(bins),
-                        "brier": squares / (len(right) + len(wrong)),
-                    }
-                )
+            hits = round(one.right * one.steps)
+            estimate = share([1.0] * hits + [0.0] * (one.steps - hits))
+            rows.append(
+                {
+                    "run": labels[run.id],
+                    "bin": one.lower,
+                    "steps": one.steps,
+                    "reward": one.mean_reward,
+                    **estimate_columns("right", estimate),
+                    "calibration_error": calibration_error(bins),
+                    "brier": steps.brier(),
+                }
+            )
     return dataframe(rows)
 
 

@@ -1,15 +1,13 @@
 """What a run will use, before it starts: samples, calls, tokens and price."""
 
-import asyncio
 import hashlib
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
-from typing import Any, TypeVar
+from typing import Any
 
 import yaml
 from inspect_ai import Task
@@ -28,9 +26,7 @@ from misstep.registry import (
 )
 from misstep.reports._dry_run import DryRun, dry_run
 from misstep.reports._runs import Run, read_logs
-from misstep.reports._tasks import eval_sizes, load_task
-
-T = TypeVar("T")
+from misstep.reports._tasks import eval_sizes, load_task, run_coroutine
 
 COMPLETION = 500
 """The default tokens of a completion: the registry's estimate of a critique."""
@@ -82,12 +78,12 @@ def estimate(
 ) -> RunEstimate:
     """Estimate what a run of a task will use."""
     counter = token_counter(model)
-    walked = _run_in_thread(dry_run(task, completion or COMPLETION, limit, roles))
+    walked = run_coroutine(dry_run(task, completion or COMPLETION, limit, roles))
 
     async def count_prompts() -> int:
         return sum([await counter.count(call.messages) for call in walked.calls])
 
-    prompt_tokens = _run_in_thread(count_prompts())
+    prompt_tokens = run_coroutine(count_prompts())
     completion_tokens, rule = _completion_tokens(walked, completion, runs)
     prompt_rule, exact = counter.rule, counter.exact
     is_search = any(call.role for call in walked.calls)
@@ -175,7 +171,7 @@ def estimate_notes(arguments: dict[str, Any], result: RunEstimate) -> Iterator[s
 def _registered_completion(name: str, size: Size) -> int:
     """Return the tokens of a completion by the registry, if the task has defaults that work."""
     try:
-        walked = _run_in_thread(dry_run(load_task(name, {}), COMPLETION, 3, ()))
+        walked = run_coroutine(dry_run(load_task(name, {}), COMPLETION, 3, ()))
     except MisstepError:
         return COMPLETION
     if not walked.completions or any(call.role for call in walked.calls):
@@ -205,12 +201,6 @@ def _prices_in(file: Path) -> dict[str, Price]:
             f"{file}: not a file of prices; it maps model names to input and output prices: "
             f"{' '.join(str(problem).split())}"
         ) from None
-
-
-def _run_in_thread(work: Coroutine[None, None, T]) -> T:
-    """Run a coroutine in a new thread: the caller may have an event loop, as notebooks do."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work).result()
 
 
 def _completion_tokens(walked: DryRun, given: int | None, runs: Sequence[Run]) -> tuple[int, str]:

@@ -9,13 +9,14 @@ from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import ChatCompletionChoice
 from inspect_ai.scorer import CORRECT, Score
 
+from misstep.plain_text import metric_key
 from misstep.registry import MisstepError
-from misstep.reports._runs import read_log
-from misstep.reports._text import csv_text, file_name, json_lines, json_text, to_json
+from misstep.reports._runs import read_log, refuse_lost_samples
+from misstep.reports._text import csv_text, file_name, file_names, json_lines, json_text, to_json
 from misstep.samples import IterationRecord, critic_verdict, search_iterations, search_result
 from misstep.scorers import reasoning_of
 
-EXPORT_FORMATS = ("deltabench", "processbench", "json", "search")
+EXPORT_FORMATS = ("deltabench", "processbench", "agentprocessbench", "json", "search")
 
 _METRICS = ("error_accuracy", "correct_accuracy", "f1_score")
 _COUNTS = ("error_count", "correct_count", "total_count")
@@ -24,6 +25,9 @@ _NOT_OF_THE_ROW = {"steps", "n_steps", "has_error", "recorded"}
 _READ_BY_IMPORT = {"model", "config", "scores", "step_scores", "step_scores_up_to_first_error"}
 """Fields of the rows that `misstep import` would read as results of a run."""
 _STOPS = {"truncated": "max_tokens", "refused": "content_filter"}
+_SCORERS = {"search": "final_answer", "agentprocessbench": "step_labels"}
+"""The scorer that a format needs, if it is not first_error."""
+_LOGS = {"search": "guided search", "agentprocessbench": "agent_process"}
 _END = "<|im_end|>"
 """The original search appends this to the last step of a solution."""
 
@@ -44,7 +48,7 @@ class Export:
 def export_log(location: str, file_format: str) -> Export:
     """Return the results of a finished log as files."""
     search = file_format == "search"
-    scorer = "final_answer" if search else "first_error"
+    scorer = _SCORERS.get(file_format, "first_error")
     log = read_log(location)
     if log.status != "success" or log.results is None:
         raise MisstepError(
@@ -57,9 +61,10 @@ def export_log(location: str, file_format: str) -> Export:
     }
     if scorer not in metrics:
         raise MisstepError(
-            f"{location}: not a log of {'guided search' if search else 'a first-error eval'}. "
+            f"{location}: not a log of {_LOGS.get(file_format, 'a first-error eval')}. "
             f"Its scores are {', '.join(metrics) or 'none'}; {scorer} is required."
         )
+    refuse_lost_samples(log, len(log.samples or []), location)
     samples = [sample for sample in log.samples or [] if scorer in (sample.scores or {})]
     failed = len(log.samples or []) - len(samples)
     if search:
@@ -72,8 +77,10 @@ def export_log(location: str, file_format: str) -> Export:
     model = file_name(log.eval.model)
     dataset = file_name(PurePosixPath(log.eval.dataset.name or "data").stem)
     samples.sort(key=lambda sample: str(sample.id))
+    if file_format == "agentprocessbench":
+        return Export(_judgement_files(samples, model), model, failed)
     if file_format == "processbench":
-        return Export(_processbench_files(samples, dataset), model, failed)
+        return Export(_processbench_files(samples, dataset, location), model, failed)
     votes = max((_voting(sample).get("asked", 1) for sample in samples), default=1)
     name = f"{dataset}_{model}_votes{votes}"
     make = _deltabench_files if file_format == "deltabench" else _json_file
@@ -91,13 +98,14 @@ def _deltabench_files(
     return {f"{name}.jsonl": json_lines(rows), f"{name}.csv": csv_text(table)}
 
 
-def _processbench_files(samples: list[EvalSample], dataset: str) -> dict[str, str]:
+def _processbench_files(samples: list[EvalSample], dataset: str, location: str) -> dict[str, str]:
     """Return the published script's files: for each subset, rows with and without an error."""
     files = defaultdict(list)
-    for sample in samples:
-        subset = file_name(str(sample.metadata.get("subset") or dataset))
+    subsets = [str(sample.metadata.get("subset") or dataset) for sample in samples]
+    names = file_names(subsets, location)
+    for sample, subset in zip(samples, subsets, strict=True):
         kind = "error" if sample.metadata["has_error"] else "correct"
-        files[f"{subset}_{kind}.jsonl"].append(_processbench_row(sample))
+        files[f"{names[subset]}_{kind}.jsonl"].append(_processbench_row(sample))
     return {name: json_lines(rows) for name, rows in files.items()}
 
 
@@ -114,6 +122,35 @@ def _processbench_row(sample: EvalSample) -> Row:
         "generated_critique": _critiques(sample),
         **({"stop_reasons": stops} if set(stops) != {"stop"} else {}),
         **_verdict(sample),
+    }
+
+
+def _judgement_files(samples: list[EvalSample], model: str) -> dict[str, str]:
+    """Return AgentProcessBench's result files: for each set, a judgement of each trajectory."""
+    judge = model.rpartition("_")[2] or model
+    files = defaultdict(list)
+    for sample in samples:
+        name = str(sample.metadata.get("subset") or "data")
+        files[f"{file_name(name)}__blind_{judge}.jsonl"].append(_judgement_row(sample, name, judge))
+    return {name: json_lines(rows) for name, rows in files.items()}
+
+
+def _judgement_row(sample: EvalSample, dataset: str, judge: str) -> Row:
+    labels = (_score(sample, "step_labels").metadata or {})["labels"]
+    failed = all(label is None for label in labels)
+    left = critic_verdict(sample.store, sample.output)
+    number = str(sample.id).rpartition("-")[2]
+    places = sample.metadata["message_index"]
+    reason = {} if left is None or left.reason is None else {"final": left.reason}
+    return {
+        "dataset": dataset,
+        **({"total_index": int(number)} if number.isdecimal() else {"record_id": sample.id}),
+        "annotator": judge,
+        "step_labels": {str(p): label for p, label in zip(places, labels, strict=True)},
+        "final_label": (sample.metadata.get("recorded") or {}).get("final_label"),
+        "comment": "llm_annotate_failed: no label was read" if failed else "",
+        "updated_at": sample.completed_at or "",
+        **({"explanations": reason} if reason else {}),
     }
 
 
@@ -139,8 +176,10 @@ def _result_row(sample: EvalSample, kept: tuple[str, ...], critique: str) -> Row
 
 def _percent(metrics: dict[str, float], prefix: str) -> Row:
     # An undefined metric is null or empty, never 0.
-    percent: Row = to_json({name: metrics[f"{prefix}{name}"] * 100 for name in _METRICS})
-    return percent | {name: int(metrics[f"{prefix}{name}"]) for name in _COUNTS}
+    percent: Row = to_json(
+        {name: metrics[metric_key(f"{prefix}{name}")] * 100 for name in _METRICS}
+    )
+    return percent | {name: int(metrics[metric_key(f"{prefix}{name}")]) for name in _COUNTS}
 
 
 def _score(sample: EvalSample, scorer: str = "first_error") -> Score:
@@ -180,8 +219,9 @@ def _search_files(log: EvalLog, samples: list[EvalSample]) -> dict[str, str]:
         for name, own in sets.items()
     }
     average = sum(accuracies.values()) / max(1, len(accuracies))
+    names = file_names(sets, log.location)
     return {
-        f"{file_name(name)}/result-0-None.json": json_text([_search_row(one) for one in own])
+        f"{names[name]}/result-0-None.json": json_text([_search_row(one) for one in own])
         for name, own in sets.items()
     } | {"results.json": json_text(accuracies | {"average": average})}
 

@@ -9,7 +9,6 @@ from misstep.registry import price_of
 from misstep.reports._runs import Run
 from misstep.reports._samples import FACETS, SampleRecord, ScoreRecord
 from misstep.scorers import Estimate
-from misstep.verdicts import Unread
 
 if TYPE_CHECKING:
     import pandas
@@ -73,7 +72,7 @@ def _run_row(run: Run, label: str) -> FrameRow:
 
 
 def _is_unparsed(score: ScoreRecord) -> bool:
-    return score.unread not in (None, Unread.NOT_RECORDED) and not score.truncated
+    return score.unread is not None and not score.truncated
 
 
 def _share_true(flags: Iterable[bool]) -> float:

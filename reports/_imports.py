@@ -1,26 +1,65 @@
-"""Results of runs made elsewhere as Inspect logs, scored as the evals themselves score."""
+"""Results of runs made elsewhere as Inspect logs, scored as the evals themselves score.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+Nothing runs: a log is built from the records by the solvers and scorers of misstep, sample by
+sample. It has no transcript.
+"""
 
-from inspect_ai import Task
-from inspect_ai.dataset import Dataset
-from inspect_ai.log import EvalLog, EvalSample
-from inspect_ai.solver import Solver
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from typing import Any, cast
 
-from misstep.loaders import holds_solutions, recorded_datasets, solution_datasets
-from misstep.reports._tasks import load_task
+from inspect_ai import Task, score
+from inspect_ai.dataset import Sample
+from inspect_ai.log import (
+    EvalConfig,
+    EvalDataset,
+    EvalLog,
+    EvalPlan,
+    EvalPlanStep,
+    EvalSample,
+    EvalSpec,
+    EvalStats,
+    recompute_metrics,
+)
+from inspect_ai.model import ChatMessageUser, ModelName
+from inspect_ai.scorer import Scorer, Target
+from inspect_ai.solver import Generate, Solver, TaskState
+from inspect_ai.util import registry_info
+from shortuuid import uuid
+
+from misstep.loaders import (
+    RecordedRun,
+    holds_judgements,
+    holds_solutions,
+    judgement_datasets,
+    recorded_runs,
+    solution_datasets,
+)
+from misstep.log_files import new_log
+from misstep.registry import MisstepError
+from misstep.reports._runs import no_garbage_collection
+from misstep.reports._tasks import load_task, run_coroutine
+from misstep.reports._text import file_name, some_ids
+from misstep.samples import critic_verdict
 from misstep.solvers import recorded, recorded_best_of_n
 
 
 @dataclass(frozen=True)
 class ImportedLog:
-    """A log of imported results."""
+    """A log of imported results, and what a reader of its metrics must know. All are ids."""
 
     log: EvalLog
-    differing: list[str]
-    """Ids of samples whose critique gives another verdict than the recorded prediction."""
+    differing: list[str] = field(default_factory=list)
+    """Samples whose critique gives another verdict than the recorded prediction."""
+    missing: list[str] = field(default_factory=list)
+    """Rows of the source that have no result. They are not in the metrics."""
+    partial: list[str] = field(default_factory=list)
+    """Samples whose scores end before the last step."""
+    undecided: list[str] = field(default_factory=list)
+    """Those of them that have no verdict."""
 
 
 def import_files(
@@ -30,52 +69,170 @@ def import_files(
     subset: str | None = None,
     model: str | None = None,
     threshold: float = 0.5,
+    partial: bool = False,
 ) -> Iterator[ImportedLog]:
     """Write the results in files as logs, one for each model.
 
     The source, subset and model are those of files that do not name them; a step with a score
-    below the threshold is wrong.
+    below the threshold is wrong. Records whose scores end before the last step are refused unless
+    `partial` is true.
     """
+    if holds_judgements(files[0]):
+        rows = "agentprocessbench" if source == "processbench" else source
+        builder = LogBuilder("agent_process", {"source": "agent_sample"}, recorded(), {})
+        for judge, judged in judgement_datasets(files, rows, model).items():
+            # Trajectories without a judgement count as wrong: they are part of the metrics.
+            missing = sum(not (one.metadata or {})["recorded"] for one in judged)
+            log = builder.write(judged, rows, judge, log_dir, {"not_judged": missing})
+            yield ImportedLog(log.model_copy(update={"samples": None}))
+        return
     if holds_solutions(files[0]):
         arguments: dict[str, Any] = {"source": "sample", "method": "plain"}
+        builder = LogBuilder("guided_search", arguments, recorded_best_of_n(), {})
         for name, dataset in solution_datasets(files).items():
-            log = _log("guided_search", arguments, dataset, recorded_best_of_n(), name, log_dir)
-            yield ImportedLog(log, [])
+            yield ImportedLog(builder.write(dataset, "solutions", name, log_dir))
         return
-    for recorded_name, dataset in recorded_datasets(files, source, subset).items():
-        critiques = ((sample.metadata or {})["recorded"].get("critiques", []) for sample in dataset)
-        arguments = {"source": "sample", "votes": max(1, *map(len, critiques))}
+    runs = recorded_runs(files, source, subset)
+    if not partial:
+        _refuse_partial_records(runs)
+    options = {"threshold": threshold}
+
+    @cache
+    def builder_for(votes: int) -> LogBuilder:
+        arguments = {"source": "sample", "votes": votes}
+        return LogBuilder("processbench", arguments, recorded(**options), options)
+
+    for recorded_name, run in runs.items():
+        critiques = [
+            len((sample.metadata or {})["recorded"].get("critiques", []))
+            for sample in run.samples.values()
+        ]
+        builder = builder_for(max(1, *critiques))
+        notes = {"partial_records": len(run.partial), "rows_without_result": len(run.missing)}
         label = model or recorded_name or "unnamed"
-        log = _log("processbench", arguments, dataset, recorded(threshold), label, log_dir)
-        yield ImportedLog(log, [str(one.id) for one in log.samples or [] if _differs(one)])
+        log = builder.write(run.samples.values(), source, label, log_dir, notes)
+        samples = log.samples or []
+        undecided = {str(one.id) for one in samples if _has_no_verdict(one)}
+        yield ImportedLog(
+            log.model_copy(update={"samples": None}),
+            differing=[str(one.id) for one in samples if _differs(one)],
+            missing=run.missing,
+            partial=run.partial,
+            undecided=[id for id in run.partial if id in undecided],
+        )
 
 
-def _log(
-    eval_name: str,
-    arguments: dict[str, Any],
-    dataset: Dataset,
-    solver: Solver,
-    model: str,
-    log_dir: str,
-) -> EvalLog:
-    """Return a log that compares with those of an eval: same name, version, scorers, viewer."""
-    from inspect_ai import eval as run
+def _refuse_partial_records(runs: dict[str | None, RecordedRun]) -> None:
+    for name, run in runs.items():
+        if run.partial:
+            of_model = f" of {name!r}" if name else ""
+            raise MisstepError(
+                f"{len(run.partial):,} of {len(run.samples):,} records{of_model} have no score for "
+                f"their last steps ({some_ids(run.partial)}). Such a record gives a verdict only "
+                "if a step before its end is below the threshold. To import them: --partial."
+            )
 
-    native = load_task(eval_name, arguments)
-    task = Task(
-        dataset=dataset,
-        solver=solver,
-        scorer=native.scorer,
-        headline_metric=native.headline_metric,
-        viewer=native.viewer,
-        name=f"misstep/{eval_name}",
-        version=native.version,
-        metadata={"imported": True},
-    )
-    [log] = run(
-        task, model=f"imported/{model}", log_dir=log_dir, display="none", log_realtime=False
-    )
-    return log
+
+class LogBuilder:
+    """Builds logs that compare with those of an eval: same name, version, scorers, viewer."""
+
+    def __init__(
+        self, eval_name: str, arguments: dict[str, Any], solver: Solver, options: dict[str, Any]
+    ) -> None:
+        self._task: Task = load_task(eval_name, arguments)
+        self._name = eval_name
+        self._solver = solver
+        self._plan = EvalPlan(
+            steps=[EvalPlanStep(solver=registry_info(solver).name, params=options)]
+        )
+        self._scorers = {
+            registry_info(scorer).name.rpartition("/")[2]: scorer
+            for scorer in cast(list[Scorer], self._task.scorer)
+        }
+
+    def write(
+        self,
+        samples: Iterable[Sample],
+        dataset: str,
+        model: str,
+        log_dir: str,
+        notes: dict[str, int] | None = None,
+    ) -> EvalLog:
+        """Write the log of a model. `notes` are kept in the metadata if they are not 0."""
+        with no_garbage_collection():
+            scored = run_coroutine(self._scored(samples, f"imported/{model}"))
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        spec = EvalSpec(
+            run_id=uuid(),
+            created=now,
+            task=f"misstep/{self._name}",
+            task_id=uuid(),
+            task_version=self._task.version,
+            task_display_name=f"misstep/{self._name}",
+            dataset=EvalDataset(
+                name=dataset,
+                samples=len(scored),
+                sample_ids=[sample.id for sample in scored],
+                shuffled=False,
+            ),
+            model=f"imported/{model}",
+            config=EvalConfig(epochs=1),
+            packages={"inspect_ai": version("inspect_ai")},
+            metadata={"imported": True} | {k: n for k, n in (notes or {}).items() if n},
+            viewer=self._task.viewer,
+            headline_metric=self._task.headline_metric,
+        )
+        stats = EvalStats(started_at=now, completed_at=now)
+        log = EvalLog(status="success", eval=spec, plan=self._plan, stats=stats, samples=scored[:1])
+        # Inspect itself scores one sample: this describes the scorers in the header.
+        log = score(
+            log, [*self._scorers.values()], model="none", action="overwrite", display="none"
+        )
+        log.samples = scored
+        recompute_metrics(log)
+        stamp = now.replace(":", "-").replace("+", "-")
+        name = self._name.replace("_", "-")
+        log.location = f"{log_dir.rstrip('/')}/{stamp}_{file_name(name)}_{spec.task_id}.eval"
+        with no_garbage_collection(), new_log(log.location) as file:
+            for sample in scored:
+                file.add_sample(sample)
+            file.finish(log, [sample.summary() for sample in scored])
+        return log
+
+    async def _scored(self, samples: Iterable[Sample], model: str) -> list[EvalSample]:
+        return [await self._scored_sample(sample, ModelName(model)) for sample in samples]
+
+    async def _scored_sample(self, sample: Sample, model: ModelName) -> EvalSample:
+        text, target = str(sample.input), Target(sample.target)
+        state = TaskState(
+            model=model,
+            sample_id=sample.id or "",
+            epoch=1,
+            input=text,
+            messages=[ChatMessageUser(content=text, source="input")],
+            target=target,
+            metadata=dict(sample.metadata or {}),
+        )
+        state = await self._solver(state, cast(Generate, None))
+        # The scorers of recorded results always return a score.
+        scores = {name: cast(Any, await one(state, target)) for name, one in self._scorers.items()}
+        return EvalSample(
+            id=state.sample_id,
+            epoch=1,
+            input=text,
+            target=sample.target,
+            messages=state.messages,
+            output=state.output,
+            scores=scores,
+            metadata=state.metadata,
+            store=dict(state.store.items()),
+            uuid=uuid(),
+        )
+
+
+def _has_no_verdict(sample: EvalSample) -> bool:
+    left = critic_verdict(sample.store, sample.output)
+    return left is not None and left.unread is not None
 
 
 def _differs(sample: EvalSample) -> bool:

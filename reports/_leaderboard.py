@@ -6,7 +6,8 @@ from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
-from misstep.registry import PublishedResult, published
+from misstep.plain_text import metric_key
+from misstep.registry import PublishedResult, PublishedTable, published
 from misstep.reports._frames import FrameRow, dataframe, run_labels
 from misstep.reports._runs import Run
 
@@ -17,6 +18,7 @@ MEAN = "mean_subset_f1_score"
 """The average that the ProcessBench paper reports."""
 
 METRICS = {
+    "step_validity": ("prmscore", "simplicity", "soundness", "sensitivity", "f1", "negative_f1"),
     "first_error": ("f1_score", "error_accuracy", "correct_accuracy", MEAN),
     "error_sections": ("f1_macro", "precision_macro", "recall_macro", "f1_micro"),
     "recovery": ("IR_correct_rate", "CR_correct_rate", "NR_correct_rate", "recovery_rate"),
@@ -30,6 +32,9 @@ MOST_SUBSETS = 12
 
 METRIC_NAMES = {
     "f1_score": "F1",
+    "prmscore": "PRMScore",
+    "f1": "F1 of valid steps",
+    "negative_f1": "F1 of wrong steps",
     "error_accuracy": "Error accuracy",
     "correct_accuracy": "Correct accuracy",
     "mean_subset_f1_score": "Mean F1 of subsets",
@@ -94,7 +99,7 @@ def leaderboard_metrics(benchmark: Benchmark, reading: str = "strict") -> list[s
         available.discard(MEAN)
     of_subset = SUBSET_METRIC.get(benchmark.kind)
     if of_subset and len(benchmark.subsets) <= MOST_SUBSETS:
-        wanted += [f"{subset}_{of_subset}" for subset in benchmark.subsets]
+        wanted += [metric_key(f"{subset}_{of_subset}") for subset in benchmark.subsets]
     return [name for name in wanted if name in available] or [next(iter(metrics[0]))]
 
 
@@ -139,12 +144,13 @@ def published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[Fra
     seen: set[tuple[object, ...]] = set()
     for table in published().values():
         # Users' own rows and the bundled sample have no published results.
-        if table.eval != benchmark.eval or source != table.eval.partition("_")[0]:
+        data = table.data or table.eval.partition("_")[0]
+        if table.eval != benchmark.eval or source != data or not _comparable(table, benchmark):
             continue
         for model, result in table.results.items():
             values = _published_values(result, subset, benchmark.subsets)
             # Papers repeat rows of other papers.
-            same = (model, *(cell.f1 for cell in result.subsets.values()))
+            same = (model, *(cell.f1 for cell in result.subsets.values()), *result.metrics.values())
             if values and same not in seen:
                 seen.add(same)
                 known = {name: value / 100 for name, value in values.items() if value is not None}
@@ -159,11 +165,24 @@ def published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[Fra
                 }
 
 
+def _comparable(table: PublishedTable, benchmark: Benchmark) -> bool:
+    """Whether some run was asked like the models of a table."""
+    return not table.wording or any(
+        run.imported
+        or run.settings.get("wording") == "published"
+        or run.settings.get("critic") == "reward"
+        for run in benchmark.runs
+    )
+
+
 def _published_values(
     result: PublishedResult, subset: str, subsets: Sequence[str]
 ) -> dict[str, float | None]:
     """The published metrics of a model in percent. A mean is over the subsets that were run."""
     metric = "f1_macro" if result.overall else "f1_score"
+    if result.metrics:
+        # They are results on the whole benchmark.
+        return {} if subset else dict(result.metrics)
     if subset:
         if subset not in result.subsets:
             return {}

@@ -311,8 +311,8 @@ def calibration_chart(table: "pandas.DataFrame") -> ReportChart:
     }
     chart = _line_chart(alt, table, channels, "right", [ideal])
     note = (
-        "Steps are grouped by tenths of their reward. On the dashed line, rewards are "
-        "probabilities. Steps after the first error have no label and are left out."
+        "Steps are sorted by reward into bins of about equal counts. On the dashed line, rewards "
+        "are probabilities. Steps after the first error have no label and are left out."
     )
     return _report_chart("Calibration of rewards", note, chart, 260, table)
 

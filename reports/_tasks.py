@@ -1,12 +1,26 @@
 """Registered tasks by name: made to look at their samples, and their size in the registry."""
 
-from collections.abc import Iterator
-from typing import Any
+import asyncio
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from inspect_ai import Task
 from inspect_ai.util import registry_create
 
 from misstep.registry import MisstepError, Size, UnknownNameError, evals
+
+T = TypeVar("T")
+
+
+def run_coroutine(work: Coroutine[None, None, T]) -> T:
+    """Run a coroutine. If the caller has an event loop, as notebooks do, run it in a thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 def eval_sizes() -> Iterator[tuple[str, str, Size | None]]:

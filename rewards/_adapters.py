@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from inspect_ai.model import GenerateConfig, Model, get_model
 from inspect_ai.util import collect
 
-from misstep.providers import output_or_too_long, scoring_messages, set_call_purpose
+from misstep.providers import check_logprobs, output_or_too_long, scoring_messages, set_call_purpose
 from misstep.registry import Judge, find_judge
 from misstep.rewards._judge import judge_messages, read_step_verdict
 from misstep.rewards._reward_model import OutputCallback, Reward, RewardModel
@@ -34,6 +34,12 @@ def find_reward_model(
     model = get_model(role=REWARD_ROLE, required=required, config=settings)
     if getattr(model.api, "scores_steps", False):
         return StepScoreRewards(model, on_output)
+    check_logprobs(
+        model,
+        "A judge that gives rewards",
+        "Use critic=stepwise, which needs none; another model as the role `reward`, for example "
+        "vllm/… or openai/gpt-4o; or a process reward model, prm/….",
+    )
     return JudgeRewards(model, judge, on_output)
 
 

@@ -1,18 +1,16 @@
 """Join the logs of shards into one ordinary log, with metrics over all samples.
 
-An .eval log is a zip file of JSON members. Samples are copied one at a time, so that a log of any
-size can be joined. Inspect's own reading and writing would hold all samples in memory.
+Samples are copied one at a time, so that a log of any size can be joined. Inspect's own reading and
+writing would hold all samples in memory.
 """
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile
 
 import fsspec
 
@@ -25,19 +23,17 @@ from inspect_ai.log import (
     EvalShards,
     EvalStats,
     recompute_metrics,
-    write_eval_log,
 )
 from inspect_ai.model import ModelUsage
 from inspect_ai.scorer import Score
-from pydantic import BaseModel
-from pydantic_core import from_json, to_json
+from pydantic import BaseModel, TypeAdapter
+from pydantic_core import from_json
 from shortuuid import uuid
 
+from misstep.log_files import SAMPLES, SUMMARIES, NewLog, new_log
 from misstep.registry import MisstepError
 from misstep.runs._command import NOT_IN_RESULTS
 
-_SAMPLES = "samples/"
-_SUMMARIES = "summaries.json"
 _BLANK = EvalSample(id="", epoch=1, input="", target="")
 
 
@@ -75,7 +71,6 @@ def join_logs(
     """Join the logs of all shards of one run, write the result, and return its header.
 
     `order` has all sample ids in the order of the unsplit run, if shards were drawn at random.
-    Nothing is at the location until all of the log is.
     """
     _check_alike([shard.log for shard in shards])
     ids = [one for shard in shards for one in shard.sample_ids]
@@ -83,28 +78,17 @@ def join_logs(
     if double:
         raise MisstepError(f"sample '{double[0]}' is in more than one shard")
     places = {one: place for place, one in enumerate(order or ids)}
-    with tempfile.TemporaryDirectory(prefix="misstep-") as folder:
-        joined = Path(folder) / "joined.eval"
-        # Compressing well takes twice as long and saves a tenth of the space.
-        with ZipFile(joined, "w", ZIP_DEFLATED, compresslevel=1) as target:
-            summaries: list[dict[str, Any]] = []
-            samples = [one for shard in shards for one in _copied(shard, target, summaries)]
-            header = _header(shards, samples, limit, places, order is not None)
-            summaries.sort(key=lambda one: (one["epoch"], places[one["id"]]))
-            # Inspect itself writes everything but the samples.
-            bare = Path(folder) / "bare.eval"
-            write_eval_log(header.model_copy(update={"samples": []}), str(bare))
-            with ZipFile(bare) as source:
-                for name in source.namelist():
-                    content = source.read(name)
-                    if name == _SUMMARIES:
-                        content = to_json(summaries, inf_nan_mode="constants")
-                    target.writestr(name, content)
-        _upload(joined, location)
+    with new_log(location) as target:
+        summaries: list[dict[str, Any]] = []
+        samples = [one for shard in shards for one in _copied(shard, target, summaries)]
+        stats = _sum_stats([shard.log.stats for shard in shards], summaries)
+        header = _header(shards, samples, stats, limit, places, order is not None)
+        summaries.sort(key=lambda one: (one["epoch"], places[one["id"]]))
+        target.finish(header, summaries)
     return header.model_copy(update={"samples": None, "location": location})
 
 
-def _copied(shard: ShardLog, target: ZipFile, summaries: list[dict[str, Any]]) -> list[EvalSample]:
+def _copied(shard: ShardLog, target: NewLog, summaries: list[dict[str, Any]]) -> list[EvalSample]:
     """Copy the samples of a shard and their summaries, and return what metrics read of them."""
     location = shard.log.location
     samples = []
@@ -112,12 +96,12 @@ def _copied(shard: ShardLog, target: ZipFile, summaries: list[dict[str, Any]]) -
         with fsspec.open(location, "rb") as stream, ZipFile(stream) as source:
             # Of several members with one name the last one counts, and reading gives that one.
             for name in dict.fromkeys(source.namelist()):
-                if name.startswith(_SAMPLES):
+                if name.startswith(SAMPLES):
                     content = source.read(name)
-                    target.writestr(name, content)
+                    target.add_member(name, content)
                     scored = _ScoredSample.model_validate_json(content)
                     samples.append(_BLANK.model_copy(update=dict(scored)))
-            summaries += from_json(source.read(_SUMMARIES))
+            summaries += from_json(source.read(SUMMARIES))
     except (BadZipFile, ValueError) as error:
         raise MisstepError(f"the log {location} is damaged: {error}") from None
     expected = len(shard.sample_ids) * (shard.log.eval.config.epochs or 1)
@@ -132,6 +116,7 @@ def _copied(shard: ShardLog, target: ZipFile, summaries: list[dict[str, Any]]) -
 def _header(
     shards: Sequence[ShardLog],
     samples: Sequence[EvalSample],
+    stats: EvalStats,
     limit: tuple[int, int] | None,
     places: dict[int | str, int],
     spread: bool,
@@ -152,7 +137,6 @@ def _header(
         spec.config.sample_shuffle, spec.dataset.shuffled = None, False
     spec.shards = EvalShards(selection="ids", ledger=[_ledger_entry(shard) for shard in shards])
     ordered = sorted(samples, key=lambda one: (one.epoch, places[one.id]))
-    stats = _sum_stats([shard.log.stats for shard in shards])
     joined = first.model_copy(update={"eval": spec, "samples": ordered, "stats": stats})
     recompute_metrics(joined)
     return joined
@@ -181,19 +165,33 @@ def _check_alike(logs: Sequence[EvalLog]) -> None:
                 )
 
 
-def _sum_stats(stats: Sequence[EvalStats]) -> EvalStats:
-    return EvalStats(
+def _sum_stats(stats: Sequence[EvalStats], summaries: Sequence[dict[str, Any]]) -> EvalStats:
+    """Return the stats of the whole run.
+
+    The header of a shard that was resumed has the usage of its last attempt only, so the usage is
+    that of the samples. A header has more if samples were repeated after an error.
+    """
+    usage = EvalStats(
         started_at=min(one.started_at for one in stats),
         completed_at=max(one.completed_at for one in stats),
-        model_usage=_sum_usage(one.model_usage for one in stats),
-        role_usage=_sum_usage(one.role_usage for one in stats),
+        model_usage=_sum_usage(_USAGE.validate_python(one.get("model_usage")) for one in summaries),
+        role_usage=_sum_usage(_USAGE.validate_python(one.get("role_usage")) for one in summaries),
     )
+    for kind in ("model_usage", "role_usage"):
+        of_samples: dict[str, ModelUsage] = getattr(usage, kind)
+        for name, total in _sum_usage(getattr(one, kind) for one in stats).items():
+            if name not in of_samples or total.total_tokens > of_samples[name].total_tokens:
+                of_samples[name] = total
+    return usage
 
 
-def _sum_usage(parts: Iterable[dict[str, ModelUsage]]) -> dict[str, ModelUsage]:
+_USAGE = TypeAdapter(dict[str, ModelUsage] | None)
+
+
+def _sum_usage(parts: Iterable[dict[str, ModelUsage] | None]) -> dict[str, ModelUsage]:
     total: dict[str, ModelUsage] = {}
     for part in parts:
-        for name, usage in part.items():
+        for name, usage in (part or {}).items():
             total[name] = total[name] + usage if name in total else usage
     return total
 
@@ -210,15 +208,3 @@ def _ledger_entry(shard: ShardLog) -> EvalShardEntry:
         size=0,
         **dict(log.stats),
     )
-
-
-def _upload(file: Path, location: str) -> None:
-    system, path = fsspec.url_to_fs(location)
-    partial = f"{path}.part"
-    try:
-        system.put_file(str(file), partial)
-        system.mv(partial, path)
-    except OSError:
-        with suppress(OSError):
-            system.rm_file(partial)
-        raise

@@ -56,8 +56,7 @@ def run_in_worker(
 
 def run_command(arguments: Sequence[str]) -> None:
     """Run Inspect's command in this process."""
-    sys.argv = ["inspect", *arguments]
-    import_module(_PRELOADED).inspect_command()
+    import_module(_PRELOADED).run_inspect(arguments)
 
 
 def collect_rarely() -> None:

@@ -32,6 +32,12 @@ from misstep.scorers._intervals import (
     mean_estimate as mean_estimate,
     share as share,
 )
+from misstep.scorers._prm_score import (
+    PrmScore as PrmScore,
+    prm_score_metrics as prm_score_metrics,
+    prm_score_samples as prm_score_samples,
+    prm_scores as prm_scores,
+)
 from misstep.scorers._recovery import recovery as recovery, recovery_lenient as recovery_lenient
 from misstep.scorers._recovery_metrics import (
     rates_by as rates_by,
@@ -49,6 +55,26 @@ from misstep.scorers._section_replies import (
 from misstep.scorers._sections import (
     error_sections as error_sections,
     error_sections_published as error_sections_published,
+)
+from misstep.scorers._step_label_metrics import StepCounts as StepCounts, step_counts as step_counts
+from misstep.scorers._step_label_replies import (
+    StepLabels as StepLabels,
+    first_wrong_label as first_wrong_label,
+    read_reason as read_reason,
+    read_step_labels as read_step_labels,
+    read_step_labels_published as read_step_labels_published,
+)
+from misstep.scorers._step_labels import (
+    step_labels as step_labels,
+    step_labels_published as step_labels_published,
+)
+from misstep.scorers._step_validity import (
+    StepScores as StepScores,
+    first_invalid as first_invalid,
+    read_step_scores as read_step_scores,
+    step_validity as step_validity,
+    step_validity_published as step_validity_published,
+    validity_of as validity_of,
 )
 from misstep.scorers._verdicts import read_verdict as read_verdict
 from misstep.scorers._votes import (

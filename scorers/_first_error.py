@@ -7,7 +7,7 @@ from typing import Any
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from misstep.samples import CriticVerdict, SolutionMetadata, critic_verdict
+from misstep.samples import SolutionMetadata, VerdictRecord, critic_verdict
 from misstep.scorers._first_error_metrics import first_error_metrics
 from misstep.scorers._votes import Vote, read_vote, shortened, tally, voting_record
 from misstep.verdicts import NO_ERROR, Reading, Unread, Verdict
@@ -21,11 +21,14 @@ UNREAD = {
     Unread.NO_CONCLUSION: (_FORMAT, "the reply does not say whether there is an error"),
     Unread.NO_SECTION: (_FORMAT, "the reply reports an error but names no section"),
     Unread.NOT_STRUCTURED: (_FORMAT, "the reply is not the requested JSON object"),
+    Unread.WRONG_LENGTH: (_FORMAT, "the reply has another number of labels than steps"),
     Unread.TRUNCATED: ("truncated", "the reply reached the length limit"),
     Unread.REFUSED: ("refusal", "the model refused"),
     Unread.EMPTY: ("no_response", "the reply is empty"),
     Unread.NOT_RECORDED: ("not_recorded", "the recorded scores end before a verdict"),
     Unread.NO_REWARD: ("scoring_failed", "a step has no reward"),
+    Unread.NOT_LABELLED: (_FORMAT, "a step before the first wrong one has no label"),
+    Unread.TOO_LONG: ("truncated", "a step is longer than the model's context"),
 }
 REASONS = {unread: reason for unread, (reason, _) in UNREAD.items()}
 """Inspect's words for why a score is abnormal."""
@@ -68,7 +71,7 @@ def _first_error(reading: Reading, asked: int, weighted: bool) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         label, steps = int(target.text), state.metadata_as(SolutionMetadata).steps
         left = critic_verdict(state.store, state.output)
-        votes = _votes(state, left, reading, weighted)
+        votes = votes_of(state, left, reading, weighted)
         scored = score_votes(votes, label, len(steps), asked)
         # The strict score alone quotes the step: both scores stand side by side in the viewer.
         if reading == "strict" and 0 <= label < len(steps):
@@ -80,8 +83,8 @@ def _first_error(reading: Reading, asked: int, weighted: bool) -> Scorer:
     return score
 
 
-def _votes(
-    state: TaskState, left: CriticVerdict | None, reading: Reading, weighted: bool
+def votes_of(
+    state: TaskState, left: VerdictRecord | None, reading: Reading, weighted: bool = False
 ) -> list[Vote]:
     """Return the verdict that the critic left as a value, else read the text of each choice."""
     if left is not None and left.unread is not None:
@@ -91,7 +94,7 @@ def _votes(
     return [read_vote(choice, reading, weighted) for choice in state.output.choices]
 
 
-def _add_rewards(score: Score, left: CriticVerdict) -> None:
+def _add_rewards(score: Score, left: VerdictRecord) -> None:
     """Add the rewards that a verdict is based on to its score, and why some are missing."""
     if left.rewards is not None:
         score.metadata = {**(score.metadata or {}), "rewards": left.rewards}

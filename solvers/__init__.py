@@ -28,9 +28,12 @@ from misstep.solvers._critics import (
     CRITICS as CRITICS,
     SECTION_BASELINES as SECTION_BASELINES,
     SECTION_CRITICS as SECTION_CRITICS,
+    STEP_CRITICS as STEP_CRITICS,
     Critic as Critic,
+    find_agent_critic as find_agent_critic,
     find_critic as find_critic,
     find_section_critic as find_section_critic,
+    find_step_critic as find_step_critic,
 )
 from misstep.solvers._critique import (
     critique as critique,
@@ -38,7 +41,6 @@ from misstep.solvers._critique import (
     index_only as index_only,
     sections_critique as sections_critique,
     sections_prompt as sections_prompt,
-    tagged as tagged,
     warn_of_long_prompts as warn_of_long_prompts,
 )
 from misstep.solvers._guided_search import (
@@ -48,5 +50,13 @@ from misstep.solvers._guided_search import (
 )
 from misstep.solvers._policy import Continuation as Continuation
 from misstep.solvers._recorded import recorded as recorded, recorded_best_of_n as recorded_best_of_n
+from misstep.solvers._step_labels import label_steps as label_steps
+from misstep.solvers._step_scores import (
+    all_invalid as all_invalid,
+    all_valid as all_valid,
+    step_scores as step_scores,
+    step_scores_messages as step_scores_messages,
+)
 from misstep.solvers._stepwise import Calls as Calls, reward as reward, stepwise as stepwise
 from misstep.solvers._verdicts import leave_verdict as leave_verdict
+from misstep.solvers._windows import Window as Window, tagged as tagged, windows as windows

@@ -3,15 +3,12 @@
 from copy import copy
 from functools import reduce
 from operator import add
-from typing import Any
-from weakref import WeakKeyDictionary
 
 from inspect_ai.log import transcript
 from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessage,
     GenerateConfigArgs,
-    ModelAPI,
     ModelOutput,
     ModelUsage,
     get_model,
@@ -20,7 +17,13 @@ from inspect_ai.solver import Generate, TaskState
 from inspect_ai.util import collect
 
 from misstep._inspect_private import active_generate_config
-from misstep.providers import Refusal, output_or_too_long, refusal_of, set_call_purpose
+from misstep.providers import (
+    Refusal,
+    output_or_too_long,
+    refusal_of,
+    remembered_refusals,
+    set_call_purpose,
+)
 from misstep.scorers import read_vote, votes_needed
 from misstep.verdicts import READINGS
 
@@ -34,24 +37,19 @@ async def ask(
     messages: list[ChatMessage],
     vote: int = 0,
     step: int | None = None,
-    num_choices: int | None = None,
-    extra_body: dict[str, Any] | None = None,
+    config: GenerateConfigArgs | None = None,
 ) -> ModelOutput:
     """Call the model with messages and a seed of their own.
 
     The call uses Inspect's `generate`, so that caching by epoch, limits and options apply. `vote`,
     the place of the first choice among the sample's votes, is added to the seed, so that repeated
-    calls do not repeat their answer. `step` is the step that the call is about.
+    calls do not repeat their answer. `step` is the step that the call is about. `config` has
+    further options.
     """
     seed = active_generate_config().seed
     base = SEED if seed is None else seed
     with set_call_purpose(vote, step):
-        return await reply_to(
-            state,
-            generate,
-            messages,
-            {"seed": base + vote, "num_choices": num_choices, "extra_body": extra_body},
-        )
+        return await reply_to(state, generate, messages, {"seed": base + vote, **(config or {})})
 
 
 async def reply_to(
@@ -77,17 +75,18 @@ async def draw_votes(
     votes: int,
     adaptive: bool = False,
     first: int = 0,
-    extra_body: dict[str, Any] | None = None,
+    config: GenerateConfigArgs | None = None,
 ) -> ModelOutput:
     """Return an output whose choices are the votes, in order.
 
     With `adaptive` votes are drawn in rounds, until no further vote can change the result of either
-    reading. `first` is the place of the first vote among all votes of the sample.
+    reading. `first` is the place of the first vote among all votes of the sample. `config` has
+    further options of the calls.
     """
     outputs: list[ModelOutput] = []
     drawn: list[ChatCompletionChoice] = []
     while count := _next_round(drawn, votes, adaptive):
-        outputs += await _round(state, generate, messages, first + len(drawn), count, extra_body)
+        outputs += await _round(state, generate, messages, first + len(drawn), count, config or {})
         drawn = [choice for output in outputs for choice in output.choices]
         if _is_too_long(outputs[-1]):
             drawn += drawn[-1:] * (votes - len(drawn))
@@ -118,7 +117,7 @@ async def _round(
     messages: list[ChatMessage],
     first: int,
     count: int,
-    extra_body: dict[str, Any] | None = None,
+    config: GenerateConfigArgs,
 ) -> list[ModelOutput]:
     """Draw votes by one request, if the provider supports several choices.
 
@@ -126,20 +125,18 @@ async def _round(
     by parallel calls, each with its own seed: with one fixed seed they would all be the same vote.
     """
     outputs: list[ModelOutput] = []
-    refused = _refused.setdefault(get_model().api, set())
-    request = (count, active_generate_config().temperature)
+    # vLLM, for example, refuses several choices at temperature 0 only.
+    refused = remembered_refusals(get_model().api)
+    request = (Refusal.SEVERAL_CHOICES, count, active_generate_config().temperature)
     if count > 1 and request not in refused:
-        outputs = await _several(state, generate, messages, first, count, extra_body)
+        outputs = await _several(state, generate, messages, first, {**config, "num_choices": count})
         if not outputs:
             refused.add(request)
         elif _is_too_long(outputs[0]):
             return outputs
     received = sum(len(output.choices) for output in outputs)
     singly = await collect(
-        *(
-            ask(state, generate, messages, first + i, extra_body=extra_body)
-            for i in range(received, count)
-        )
+        *(ask(state, generate, messages, first + i, config=config) for i in range(received, count))
     )
     if any(not output.choices for output in singly):
         raise ValueError("the model answered without any choice")
@@ -148,24 +145,17 @@ async def _round(
     return [*outputs, *singly]
 
 
-_refused: WeakKeyDictionary[ModelAPI, set[tuple[int, float | None]]] = WeakKeyDictionary()
-"""The numbers of choices that a model refused, each with the temperature. They are not tried again:
-vLLM, for example, refuses several choices at temperature 0 only."""
-
-
 async def _several(
     state: TaskState,
     generate: Generate,
     messages: list[ChatMessage],
     first: int,
-    count: int,
-    extra_body: dict[str, Any] | None,
+    config: GenerateConfigArgs,
 ) -> list[ModelOutput]:
     """Ask for several choices by one request: return its output, or nothing if it is refused."""
+    count = config.get("num_choices") or 1
     try:
-        output = await ask(
-            state, generate, messages, first, num_choices=count, extra_body=extra_body
-        )
+        output = await ask(state, generate, messages, first, config=config)
     except Exception as error:
         if refusal_of(error) is not Refusal.SEVERAL_CHOICES:
             raise
@@ -177,3 +167,10 @@ async def _several(
             f"{len(output.choices)} of {count} choices came back. The others are drawn singly."
         )
     return [output]
+
+
+def without_echo(text: str, given: str) -> str:
+    """Return a continuation without the given text, which llama.cpp repeats before it goes on."""
+    given = given.strip()
+    rest = text.lstrip()[len(given) :] if given and text.lstrip().startswith(given) else ""
+    return rest if rest.strip() else text

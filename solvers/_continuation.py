@@ -1,27 +1,28 @@
 """The solver of error recovery: the model continues reasoning that it is given."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspect_ai.log import transcript
-from inspect_ai.model import ModelOutput
+from inspect_ai.model import ModelOutput, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect, span
 
-from misstep.providers import Refusal, refusal_of
+from misstep.providers import Refusal, refusal_of, remembered_refusals
 from misstep.registry import CHARACTERS_PER_TOKEN, find_continuation
 from misstep.samples import VARIATIONS, RecoveryMetadata, RecoveryRecord, Variation
 from misstep.solvers._calls import reply_to
 from misstep.solvers._conversations import (
     AnswerRole,
     Call,
+    CallRefusedError,
     ContinuationOptions,
     FinishedConversation,
     Notice,
     NoticeFor,
-    TrailingMessageRefusedError,
     TurnChoice,
     TurnPlan,
+    plan_answer_role,
     plan_turn,
     variation_calls,
 )
@@ -38,7 +39,7 @@ def continuation(
     own_reasoning: bool = True,
     notice: Notice | None = None,
     notice_for: NoticeFor = "all",
-    answer_role: AnswerRole = "system",
+    answer_role: AnswerRole = "auto",
     turn: TurnChoice = "auto",
 ) -> Solver:
     """Solve a problem without steps (NR), after correct ones (CR), and after a wrong one (IR).
@@ -53,29 +54,34 @@ def continuation(
         notice: Say that there might be a mistake: `immediate`, right after the given steps, or
             `end`, after the model's own reasoning, which then continues once more.
         notice_for: Give the notice in `all` variations, or in `IR` only.
-        answer_role: The role that asks for the final answer: `system` or `user`.
+        answer_role: The role that asks for the final answer: `system`, as published, or `user`.
+            `auto` is `system` where the provider accepts a late system message, else `user`.
         turn: How the model continues steps of its own. `auto` does what the provider can.
             `continued` continues the text, `new_turn` starts a message after it, `asked` starts a
             message after a request of the user.
     """
     words = find_continuation(prompts)
     options = ContinuationOptions(own_reasoning, notice, notice_for, answer_role, turn)
-    refusing: set[str] = set()
-    """Models that refused a trailing assistant message. They are not tried again."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        model = str(state.model)
-        planned = plan_turn(options.turn, state.model.api)
+        refused = remembered_refusals(get_model().api)
+        role = plan_answer_role(options.answer_role, state.model.api)
+        if Refusal.LATE_SYSTEM in refused and options.answer_role == "auto":
+            role = "user"
+        planned = replace(plan_turn(options.turn, state.model.api), role=role)
         about = state.metadata_as(RecoveryMetadata)
 
         async def converse(variation: Variation) -> FinishedConversation:
-            plan = TurnPlan("asked") if model in refusing else planned
+            plan = planned
+            if Refusal.TRAILING_MESSAGE in refused and not planned.forced:
+                plan = TurnPlan("asked", role=role)
             calls = variation_calls(words, state.input_text, about, variation, options, plan)
             async with span(variation, type="variation"):
                 finished = await _make_calls(state, generate, calls)
-                transcript().info({"variation": variation, "turn": finished.record.turn})
-            if finished.record.turn == "asked":
-                refusing.add(model)
+                record = finished.record
+                transcript().info(
+                    {"variation": variation, "turn": record.turn, "answer_role": record.answer_role}
+                )
             return finished
 
         finished = await collect(*(converse(variation) for variation in VARIATIONS))
@@ -96,7 +102,7 @@ async def _make_calls(
     while True:
         try:
             output = await _reply(state, generate, call)
-        except TrailingMessageRefusedError as refusal:
+        except CallRefusedError as refusal:
             call = calls.throw(refusal)
             continue
         try:
@@ -115,10 +121,11 @@ async def _reply(state: TaskState, generate: Generate, call: Call) -> ModelOutpu
             {"extra_body": call.extra_body} if call.extra_body else {},
         )
     except Exception as error:
-        if call.fallback and refusal_of(error) is Refusal.TRAILING_MESSAGE:
-            transcript().info(f"The provider refused a trailing assistant message: {error}")
-            raise TrailingMessageRefusedError from error
-        raise
+        if call.fallback is None or refusal_of(error) is not call.fallback:
+            raise
+        transcript().info(f"The provider refused a call, because {call.fallback}.")
+        remembered_refusals(get_model().api).add(call.fallback)
+        raise CallRefusedError from error
 
 
 @dataclass(frozen=True)

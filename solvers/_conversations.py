@@ -12,12 +12,14 @@ from inspect_ai.model import (
     ModelOutput,
 )
 
+from misstep.providers import Refusal
 from misstep.registry import ContinuationPrompts, MisstepError, UnknownNameError, find_provider
 from misstep.samples import RecoveryMetadata, ReplyRecord, Turn, Variation, VariationRecord
+from misstep.solvers._calls import without_echo
 
 Notice: TypeAlias = Literal["immediate", "end"]
 NoticeFor: TypeAlias = Literal["all", "IR"]
-AnswerRole: TypeAlias = Literal["system", "user"]
+AnswerRole: TypeAlias = Literal["auto", "system", "user"]
 TurnChoice: TypeAlias = Literal["auto", "continued", "new_turn", "asked"]
 
 
@@ -29,7 +31,7 @@ class ContinuationOptions:
     """The given reasoning is the model's own. Otherwise it is the user's."""
     notice: Notice | None = None
     notice_for: NoticeFor = "all"
-    answer_role: AnswerRole = "system"
+    answer_role: AnswerRole = "auto"
     turn: TurnChoice = "auto"
 
     def __post_init__(self) -> None:
@@ -56,21 +58,33 @@ class Call:
 
     messages: list[ChatMessage]
     extra_body: dict[str, Any] = field(default_factory=dict)
-    fallback: bool = False
-    """Whether to ask in another way if the provider refuses a trailing assistant message."""
+    fallback: Refusal | None = None
+    """The refusal after which the model is asked in another way."""
 
 
-class TrailingMessageRefusedError(Exception):
-    """The provider refuses a conversation that ends with an assistant message."""
+class CallRefusedError(Exception):
+    """The provider refused a call that has a fallback."""
 
 
 @dataclass(frozen=True)
 class TurnPlan:
-    """How the model continues given reasoning."""
+    """How the model continues given reasoning, and which role asks for the answer."""
 
     turn: Turn
     extra_body: dict[str, Any] = field(default_factory=dict)
     forced: bool = False
+    role: AnswerRole = "system"
+
+
+def plan_answer_role(wanted: AnswerRole, provider: str) -> AnswerRole:
+    """Return the role that asks for the answer: by choice, or `system` as published.
+
+    Some providers have no place for a late system message, so that the model would be asked
+    nothing. There the user asks.
+    """
+    if wanted != "auto":
+        return wanted
+    return "system" if find_provider(provider).late_system else "user"
 
 
 def plan_turn(wanted: TurnChoice, provider: str) -> TurnPlan:
@@ -101,10 +115,13 @@ def continue_reasoning(
     """
     if plan.turn != "asked":
         try:
-            output = yield Call(messages, plan.extra_body, fallback=not plan.forced)
-        except TrailingMessageRefusedError:
+            fallback = None if plan.forced else Refusal.TRAILING_MESSAGE
+            output = yield Call(messages, plan.extra_body, fallback)
+        except CallRefusedError:
             pass
         else:
+            if without_echo(output.completion, messages[-1].text) != output.completion:
+                return "continued", output  # the server repeated the given text, then continued it
             return plan.turn, output
     messages.append(ChatMessageUser(content=request))
     output = yield Call(messages)
@@ -158,15 +175,25 @@ def variation_calls(
         reasoning.append(ReplyRecord.from_output(output))
         _add_reply(messages, output)
     asking = f"{prompts.final}\n\n{prompts.task(about.task).hint}"
-    as_system = options.answer_role == "system"
-    messages.append((ChatMessageSystem if as_system else ChatMessageUser)(content=asking))
-    output = yield Call(messages)
+    role = plan.role
+    if role == "system":
+        messages.append(ChatMessageSystem(content=asking))
+        fallback = Refusal.LATE_SYSTEM if options.answer_role == "auto" else None
+        try:
+            output = yield Call(messages, fallback=fallback)
+        except CallRefusedError:
+            role = "user"
+            messages.pop()
+    if role == "user":
+        messages.append(ChatMessageUser(content=asking))
+        output = yield Call(messages)
     messages.append(output.message)
     record = VariationRecord(
         answer=output.completion,
         last=ReplyRecord.from_output(output),
         reasoning=reasoning,
         turn=turn,
+        answer_role=role,
     )
     return FinishedConversation(record, messages, output)
 
@@ -177,6 +204,6 @@ def _add_reply(messages: list[ChatMessage], output: ModelOutput, given: str = ""
     An empty reply adds nothing, because providers refuse empty messages.
     """
     if given:
-        messages[-1] = ChatMessageAssistant(content=given + output.completion)
+        messages[-1] = ChatMessageAssistant(content=given + without_echo(output.completion, given))
     elif output.completion.strip():
         messages.append(output.message)

@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig, ResponseSchema, get_model_info
@@ -18,9 +18,12 @@ from misstep.registry import (
     MisstepError,
     Tag,
     UnknownNameError,
+    Wording,
+    agent_prompts,
     find_domain,
     find_judge,
     find_sections_prompt,
+    find_step_scores_prompt,
     user_path,
 )
 from misstep.scorers import StructuredReply
@@ -37,6 +40,8 @@ from misstep.solvers._baselines import (
 )
 from misstep.solvers._calls import SEED
 from misstep.solvers._critique import critique, index_only, sections_critique
+from misstep.solvers._step_labels import label_steps
+from misstep.solvers._step_scores import all_invalid, all_valid, step_scores
 from misstep.solvers._stepwise import Calls, reward, stepwise
 
 _WITHOUT_DATA = {
@@ -53,6 +58,7 @@ _INDEX_TOKENS = 16
 """The most tokens of a reply that is only an index."""
 SECTION_BASELINES = ("no_error", "all_sections", "section_range")
 SECTION_CRITICS = ("critique", *SECTION_BASELINES)
+STEP_CRITICS = ("critique", "stepwise", "reward", "all_valid", "all_invalid")
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,7 @@ def find_critic(
     style: str = "plain",
     calls: Calls = "sequential",
     threshold: float | None = None,
+    context: int | None = None,
 ) -> Critic:
     r"""Return the critic of first errors that the options of a task describe.
 
@@ -95,7 +102,7 @@ def find_critic(
             raise MisstepError("adaptive counts votes, so it does not go with weighted.")
         max_tokens, metadata = _max_tokens(prompt)
         return Critic(
-            critique(domain, tag, votes, adaptive),
+            critique(domain, tag, votes, adaptive, weighted, context),
             GenerateConfig(
                 temperature=prompt.voting_temperature if votes > 1 else prompt.temperature,
                 max_tokens=max_tokens,
@@ -104,6 +111,8 @@ def find_critic(
             ),
             metadata,
         )
+    if context is not None:
+        raise MisstepError(f"context={context}: windows go with critic=critique, not {critic!r}.")
     if votes != 1 or adaptive or weighted:
         raise MisstepError(f"votes={votes}: votes go with critic=critique, not {critic!r}.")
     if critic in ("stepwise", "reward"):
@@ -139,6 +148,52 @@ def _max_tokens(prompt: Domain) -> tuple[int, dict[str, Any]]:
     return most, {"max_tokens": note}
 
 
+def find_agent_critic(
+    critic: str | Solver,
+    samples: Iterable[Sample],
+    votes: int = 1,
+    style: str = "agent",
+    calls: Calls = "sequential",
+    threshold: float | None = None,
+    context: int | None = None,
+    wording: Wording = "own",
+) -> Critic:
+    """Return the critic of trajectories that the options of a task describe.
+
+    `critic` is labels, which labels every step in one reply, or a critic of first errors.
+    """
+    if wording not in get_args(Wording):
+        raise UnknownNameError("wording", wording, get_args(Wording))
+    if critic != "labels":
+        if wording != "own":
+            raise MisstepError(f"wording={wording} goes with critic=labels, not {critic!r}.")
+        return find_critic(
+            critic,
+            samples,
+            domain="agent",
+            votes=votes,
+            style=style,
+            calls=calls,
+            threshold=threshold,
+            context=context,
+        )
+    if votes != 1 or threshold is not None:
+        raise MisstepError(
+            f"votes={votes}, threshold={threshold}: votes go with critic=critique, and a threshold "
+            "goes with critic=reward."
+        )
+    prompt = agent_prompts().labels
+    return Critic(
+        label_steps(context, wording),
+        GenerateConfig(
+            temperature=prompt.temperature,
+            top_p=prompt.top_p,
+            max_tokens=prompt.max_tokens,
+            seed=SEED,
+        ),
+    )
+
+
 def find_section_critic(
     critic: str | Solver, structured: bool = False, first: int = 3, last: int = 36
 ) -> Critic:
@@ -166,6 +221,31 @@ def find_section_critic(
         "section_range": lambda: section_range(first, last),
     }
     return Critic(_find_solver(critic, known, SECTION_CRITICS))
+
+
+def find_step_critic(
+    critic: str | Solver,
+    wording: Wording = "own",
+    style: str = "plain",
+    threshold: float | None = None,
+) -> Critic:
+    """Return the critic of every step that the options of a task describe.
+
+    `critic` is one of STEP_CRITICS, the name of any registered solver, `file.py@solver`, or a
+    solver. A user's own solver leaves a `StepValidity`.
+    """
+    if critic in ("stepwise", "reward"):
+        # Steps after the first wrong one count too, so all of them are judged.
+        return find_critic(critic, (), style=style, calls="parallel", threshold=threshold)
+    if threshold is not None:
+        raise MisstepError(
+            f"threshold={threshold}: a threshold goes with critic=reward, not {critic!r}."
+        )
+    if critic == "critique":
+        config = GenerateConfig(temperature=find_step_scores_prompt().temperature, seed=SEED)
+        return Critic(step_scores(wording), config)
+    known = {"all_valid": all_valid, "all_invalid": all_invalid}
+    return Critic(_find_solver(critic, known, STEP_CRITICS))
 
 
 def _find_solver(

@@ -4,9 +4,10 @@ import logging
 from collections.abc import Callable, Sequence
 
 from inspect_ai.dataset import Dataset
-from inspect_ai.model import ChatMessageUser, GenerateConfigArgs
+from inspect_ai.model import ChatMessageUser, GenerateConfigArgs, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from misstep.providers import check_logprobs
 from misstep.registry import (
     ANSWER,
     CHARACTERS_PER_TOKEN,
@@ -21,15 +22,13 @@ from misstep.registry import (
     find_sections_prompt,
 )
 from misstep.samples import SolutionMetadata
+from misstep.scorers import read_vote, tally
 from misstep.solvers._calls import draw_votes, reply_to
-from misstep.verdicts import NO_ERROR
+from misstep.solvers._verdicts import leave_verdict
+from misstep.solvers._windows import tagged, windows
+from misstep.verdicts import NO_ERROR, Unread
 
 logger = logging.getLogger(__name__)
-
-
-def tagged(steps: Sequence[str], tag: Tag) -> str:
-    """Return the steps, each in a numbered tag: `<paragraph_0>` and so on."""
-    return "\n\n".join(f"<{tag}_{i}>\n{step}\n</{tag}_{i}>" for i, step in enumerate(steps))
 
 
 def critique_prompt(
@@ -41,7 +40,12 @@ def critique_prompt(
 
 @solver
 def critique(
-    domain: str = "mathematics", tag: Tag | None = None, votes: int = 1, adaptive: bool = False
+    domain: str = "mathematics",
+    tag: Tag | None = None,
+    votes: int = 1,
+    adaptive: bool = False,
+    weighted: bool = False,
+    context: int | None = None,
 ) -> Solver:
     r"""Ask for the index of the first wrong step, in a `\boxed{}`.
 
@@ -54,20 +58,33 @@ def critique(
         tag: The word for a step in its tag. Default: the domain's own word.
         votes: The number of answers to draw for one prompt.
         adaptive: Draw votes in rounds, and stop when no further vote can change the result.
+        weighted: The scorer weights votes by their logprobs: refuse models that give none.
+        context: The model's context in tokens. Longer solutions are read in windows of whole steps.
     """
     if not isinstance(votes, int) or votes < 1:
         raise MisstepError(f"votes={votes}: expected a whole number of at least 1.")
     prompt = find_domain(domain)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        if weighted:
+            check_logprobs(get_model(), "weighted=true", "Leave it out: each vote then counts one.")
         steps = state.metadata_as(SolutionMetadata).steps
-        text = critique_prompt(prompt, state.input_text, steps, tag)
-        state.messages = [ChatMessageUser(content=text)]
-        if votes == 1:
-            state.output = await reply_to(state, generate, state.messages)
-        else:
-            state.output = await draw_votes(state, generate, state.messages, votes, adaptive)
-        state.messages.append(state.output.message)
+        around = len(prompt.template) + len(state.input_text)
+        parts = windows(steps, tag or prompt.tag, context, around, prompt.max_tokens)
+        if parts is None:
+            leave_verdict(state, Unread.TOO_LONG, f"A step does not fit {context:,} tokens.")
+            return state
+        for part in parts:
+            text = fill(prompt.template, {PROBLEM: state.input_text, SOLUTION: part.text})
+            state.messages = [ChatMessageUser(content=text)]
+            if votes == 1:
+                state.output = await reply_to(state, generate, state.messages)
+            else:
+                state.output = await draw_votes(state, generate, state.messages, votes, adaptive)
+            state.messages.append(state.output.message)
+            read = [read_vote(choice, "lenient") for choice in state.output.choices]
+            if len(parts) > 1 and tally(read).verdict != NO_ERROR:
+                break
         return state
 
     return solve

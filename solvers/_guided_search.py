@@ -4,10 +4,17 @@ from collections.abc import Collection
 from random import Random
 from typing import Literal, TypeAlias
 
-from inspect_ai.model import ChatMessageAssistant, GenerateConfig, ModelOutput, model_roles
+from inspect_ai.model import (
+    ChatMessageAssistant,
+    GenerateConfig,
+    ModelOutput,
+    get_model,
+    model_roles,
+)
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep._inspect_private import active_model
+from misstep.providers import remembered_refusals
 from misstep.registry import MisstepError, UnknownNameError, find_judge
 from misstep.rewards import AGGREGATIONS, REWARD_ROLE, Aggregation, RewardModel, find_reward_model
 from misstep.samples import SearchRecord, SearchResult
@@ -36,9 +43,7 @@ SOLUTION_TOKENS = 2048
 def search_config(method: Method) -> GenerateConfig:
     """Return the default generate options of the policy."""
     if method in STEPWISE:
-        return GenerateConfig(
-            temperature=TEMPERATURE, max_tokens=STEP_TOKENS, stop_seqs=[BLANK_LINE], seed=SEED
-        )
+        return GenerateConfig(temperature=TEMPERATURE, max_tokens=STEP_TOKENS, seed=SEED)
     temperature = 0.0 if method == "plain" else TEMPERATURE
     return GenerateConfig(temperature=temperature, max_tokens=SOLUTION_TOKENS, seed=SEED)
 
@@ -93,7 +98,8 @@ def guided_search(
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         account = Account(budget)
-        policy = Policy(state, account.counting(generate), continuation)
+        refusals = remembered_refusals(get_model().api)
+        policy = Policy(state, account.counting(generate), continuation, refusals)
         # Only ties depend on these random draws.
         random = Random(f"{SEED}/{state.sample_id}/{state.epoch}")  # noqa: S311
 

@@ -1,10 +1,11 @@
 """The policy of a search: it writes candidates for the next step, or whole solutions."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, Unpack
 
+from inspect_ai.log import transcript
 from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessage,
@@ -16,9 +17,11 @@ from inspect_ai.model import (
 )
 from inspect_ai.solver import Generate, TaskState
 
-from misstep.boxes import box_spans
+from misstep._inspect_private import active_generate_config
+from misstep.boxes import box_spans, last_boxed
+from misstep.providers import Refusal, refusal_of
 from misstep.registry import fill, find_policy_prompt, find_provider
-from misstep.solvers._calls import draw_votes
+from misstep.solvers._calls import draw_votes, without_echo
 
 Continuation: TypeAlias = Literal["auto", "prefill", "prompt"]
 CONTINUATIONS: tuple[Continuation, ...] = ("auto", "prefill", "prompt")
@@ -89,33 +92,80 @@ class Policy:
     """The model under test as a writer of solutions.
 
     With a prefill the steps so far are the assistant's own turn; otherwise the prompt quotes them.
+    `refusals` is what the model has refused so far.
     """
 
-    def __init__(self, state: TaskState, generate: Generate, continuation: Continuation) -> None:
+    def __init__(
+        self,
+        state: TaskState,
+        generate: Generate,
+        continuation: Continuation,
+        refusals: set[Hashable],
+    ) -> None:
         self._state = state
         self._generate = generate
+        self._continuation = continuation
         self._provider = find_provider(state.model.api)
-        able = self._provider.continues or bool(self._provider.continue_with)
-        self._prefills = continuation == "prefill" or (continuation == "auto" and able)
+        self._refusals = refusals
         self._drawn = 0
 
     async def next_steps(self, steps: Sequence[str], n: int) -> list[StepCandidate]:
-        """Return different candidates for the next step, out of n choices."""
-        return distinct_candidates(await self._choices(self._messages(steps), n, bool(steps)))
+        """Return different candidates for the next step, out of n choices.
+
+        If the provider refuses a prefill, or gives only empty continuations, the step is asked for
+        in a new turn, and so are all later ones.
+        """
+        prefilled = bool(steps) and self._prefills
+        try:
+            candidates = await self._candidates(steps, n)
+        except Exception as error:
+            if self._is_forced or refusal_of(error) is not Refusal.TRAILING_MESSAGE:
+                raise
+            return await self._ask_anew(steps, n, "the provider refused to continue its own turn")
+        unfinished = prefilled and last_boxed(steps[-1]) is None
+        if unfinished and not self._is_forced and not any(one.text for one in candidates):
+            return await self._ask_anew(steps, n, "all continuations were empty")
+        return candidates
 
     async def solutions(self, n: int) -> list[ChatCompletionChoice]:
         """Return n whole solutions."""
-        return await self._choices(self._messages([]), n, False)
+        return await self._choices(self._messages([]), n, {})
+
+    @property
+    def _is_forced(self) -> bool:
+        return self._continuation == "prefill"
+
+    @property
+    def _prefills(self) -> bool:
+        """Whether the policy continues its own turn: by choice, or as the provider can."""
+        if self._continuation != "auto":
+            return self._is_forced
+        able = self._provider.continues or bool(self._provider.continue_with)
+        return able and Refusal.TRAILING_MESSAGE not in self._refusals
+
+    async def _ask_anew(self, steps: Sequence[str], n: int, reason: str) -> list[StepCandidate]:
+        self._refusals.add(Refusal.TRAILING_MESSAGE)
+        transcript().info(f"The next step is asked for in a new turn: {reason}.")
+        return await self._candidates(steps, n)
+
+    async def _candidates(self, steps: Sequence[str], n: int) -> list[StepCandidate]:
+        config: GenerateConfigArgs = {}
+        if self._provider.white_space_ends and active_generate_config().stop_seqs is None:
+            config["stop_seqs"] = [BLANK_LINE]
+        extra = dict(self._provider.stop_in_text_with)
+        if steps and self._prefills and not self._provider.continues:
+            extra |= self._provider.continue_with
+        if extra:
+            config["extra_body"] = extra
+        given = BLANK_LINE.join(steps) if self._prefills else ""
+        return distinct_candidates(await self._choices(self._messages(steps), n, config), given)
 
     async def _choices(
-        self, messages: list[ChatMessage], n: int, prefilled: bool
+        self, messages: list[ChatMessage], n: int, config: GenerateConfigArgs
     ) -> list[ChatCompletionChoice]:
-        extra = dict(self._provider.stop_in_text_with)
-        if prefilled and self._prefills and not self._provider.continues:
-            extra |= self._provider.continue_with
         # A retry of the same prompt uses new seeds, or it would return the same candidates.
         output = await draw_votes(
-            self._state, self._generate, messages, n, first=self._drawn, extra_body=extra or None
+            self._state, self._generate, messages, n, first=self._drawn, config=config
         )
         self._drawn += n
         return output.choices
@@ -128,7 +178,8 @@ class Policy:
             return [system, first]
         so_far = BLANK_LINE.join(steps)
         if self._prefills:
-            return [system, first, ChatMessageAssistant(content=so_far + BLANK_LINE)]
+            end = BLANK_LINE if self._provider.white_space_ends else ""
+            return [system, first, ChatMessageAssistant(content=so_far + end)]
         asked = fill(prompt.next, {"{problem}": problem, "{steps}": so_far})
         return [system, ChatMessageUser(content=asked)]
 
@@ -139,11 +190,16 @@ def text_of(choice: ChatCompletionChoice) -> str:
     return "" if refused else choice.message.text
 
 
-def distinct_candidates(choices: Sequence[ChatCompletionChoice]) -> list[StepCandidate]:
-    """Return the different candidates among choices, in order."""
+def distinct_candidates(
+    choices: Sequence[ChatCompletionChoice], given: str = ""
+) -> list[StepCandidate]:
+    """Return the different candidates among choices, in order.
+
+    Some servers repeat the text that was `given` before they continue it; it is removed.
+    """
     candidates: dict[str, StepCandidate] = {}
     for choice in choices:
-        text = text_of(choice)
+        text = without_echo(text_of(choice), given)
         ended = choice.stop_reason == "stop" and not text.endswith(BLANK_LINE)
         # A server without stop sequences writes more than the one step that the prompt asks for.
         step = text.strip().split(BLANK_LINE)[0].strip()

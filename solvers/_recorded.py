@@ -10,6 +10,7 @@ from misstep.samples import RecordedCritiqueMetadata, RecordedSolutionsMetadata,
 from misstep.solvers._calls import SEED
 from misstep.solvers._policy import BLANK_LINE
 from misstep.solvers._sampling import SampledSolution, choose_solution, record_solutions
+from misstep.solvers._step_labels import leave_labels
 from misstep.solvers._verdicts import first_below, leave_verdict
 from misstep.verdicts import Unread
 
@@ -44,6 +45,10 @@ def recorded(threshold: float = 0.5) -> Solver:
             rewards = [*record.scores, *unknown]
             first = first_below(rewards, threshold, Unread.NOT_RECORDED)
             leave_verdict(state, *first, rewards=rewards)
+        elif record.labels is not None:
+            shown = " ".join("?" if one is None else f"{one:+d}" for one in record.labels)
+            output = ModelOutput.from_content(str(state.model), f"Recorded labels: {shown}")
+            leave_labels(state, record.labels, None, output)
         elif record.prediction is not None:
             leave_verdict(state, record.prediction, f"\\boxed{{{record.prediction}}}")
         else:

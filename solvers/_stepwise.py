@@ -98,7 +98,9 @@ def reward(style: str = "plain", threshold: float | None = None) -> Solver:
         limit = model.threshold if threshold is None else threshold
         values = [reward.value for reward in rewards]
         missing = next((reward.missing for reward in rewards if reward.value is None), None)
-        leave_verdict(state, *first_below(values, limit), rewards=values, missing=missing)
+        leave_verdict(
+            state, *first_below(values, limit), rewards=values, missing=missing, threshold=limit
+        )
         return state
 
     return solve

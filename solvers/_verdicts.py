@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import TaskState
 
-from misstep.samples import CriticVerdict, StepRecord
+from misstep.samples import StepRecord, VerdictRecord, store_verdict
 from misstep.verdicts import NO_ERROR, Unread, Verdict
 
 
@@ -17,14 +17,18 @@ def leave_verdict(
     rewards: Sequence[float | None] = (),
     missing: str | None = None,
     steps: Sequence[StepRecord] | None = None,
+    threshold: float | None = None,
 ) -> None:
     """Leave a verdict in a sample's store, and its text in the output."""
-    left = state.store_as(CriticVerdict)
-    left.verdict = None if isinstance(verdict, Unread) else verdict
-    left.unread = verdict if isinstance(verdict, Unread) else None
-    left.rewards = list(rewards) if any(reward is not None for reward in rewards) else None
-    left.missing = missing
-    left.steps = None if steps is None else list(steps)
+    record = VerdictRecord(
+        verdict=None if isinstance(verdict, Unread) else verdict,
+        unread=verdict if isinstance(verdict, Unread) else None,
+        rewards=list(rewards) if any(reward is not None for reward in rewards) else None,
+        threshold=threshold,
+        missing=missing,
+        steps=None if steps is None else list(steps),
+    )
+    store_verdict(state.store, record)
     state.output = ModelOutput.from_content(model or str(state.model), text)
 
 

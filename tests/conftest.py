@@ -63,6 +63,14 @@ def real_data() -> Path:
 
 
 @pytest.fixture(scope="session")
+def figures(real_data) -> dict:
+    """Return figures that were computed by independent code on the rows of the mirror."""
+    if not (real_data / "figures.json").is_file():
+        pytest.skip("the offline mirror has no figures.json")
+    return json.loads((real_data / "figures.json").read_text())
+
+
+@pytest.fixture(scope="session")
 def real_rows(real_data) -> dict[str, list[FirstErrorRow]]:
     """Return the checked rows of the two subsets in the mirror."""
     return {subset: load_rows("processbench", subset) for subset in ("gsm8k", "math")}

@@ -4,15 +4,19 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from inspect_ai import Task
 from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.scorer import SampleScore
 
 from misstep.cli._main import cli
+from misstep.loaders import recorded_runs
 from misstep.registry import MisstepError
+from misstep.reports import load_task
 from misstep.scorers import Vote, first_error_metrics, score_votes
+from misstep.solvers import recorded
 from misstep.solvers._verdicts import first_below
 from misstep.verdicts import Unread
-from tests.support.runs import metrics_of
+from tests.support.runs import metrics_of, succeed
 
 
 def run_import(folder, *arguments):
@@ -50,7 +54,12 @@ def assert_known(got, model):
 def test_recorded_step_scores_give_their_known_f1(real_data, tmp_path):
     model = "Qwen2.5-Math-7B-PRM800K"
     rows = [row for row in recorded_rows(real_data) if row["model"] == model]
-    logs, _ = run_import(tmp_path / "logs", write(tmp_path / "scores.jsonl", rows))
+    file = write(tmp_path / "scores.jsonl", rows)
+    logs, output = run_import(tmp_path / "logs", file, "--partial")
+    # Each record ends at the labelled error; the rows are 250 of each subset.
+    assert "900 of 1,400 rows have no result and are not counted: gsm8k-7, " in output
+    assert "252 records have no score for their last steps: " in output
+    assert "119 of them give no verdict: they count as wrong" in output
     assert_known(metrics_of(logs[f"imported/{model}"]), model)
 
 
@@ -122,29 +131,90 @@ def test_plain_predictions(tmp_path, own_file):
     assert metrics_of(logs["imported/m"])["unparsed"] == pytest.approx(1 / 3)
 
 
+EARLY = [
+    {"id": "a", "scores": [0.4]},
+    {"id": "b", "scores": [0.9, 0.5]},
+    {"id": "c", "scores": [0.9]},
+]
+
+
 def test_scores_that_end_early_are_no_verdict(tmp_path, own_file):
-    rows = [
-        {"id": "a", "scores": [0.4]},
-        {"id": "b", "scores": [0.9, 0.5]},
-        {"id": "c", "scores": [0.9]},
-    ]
-    file = write(tmp_path / "scores.jsonl", rows)
-    logs, _ = run_import(tmp_path / "logs", file, "--source", own_file)
+    file = write(tmp_path / "scores.jsonl", EARLY)
+    logs, output = run_import(tmp_path / "logs", file, "--source", own_file, "--partial")
     log = logs["imported/unnamed"]
     answers = {s.id: s.scores["first_error"].answer for s in log.samples}
     assert answers == {"a": "0", "b": "-1", "c": None}
     [unread] = [s for s in log.samples if s.id == "c"]
     assert unread.scores["first_error"].metadata["unread"] == "not_recorded"
-    assert (metrics_of(log)["unparsed"], metrics_of(log)["error_accuracy"]) == (0.0, 0.5)
+    assert metrics_of(log)["error_accuracy"] == 0.5
+    # Every sample without a verdict is in one of the shares.
+    assert metrics_of(log)["unparsed"] == pytest.approx(1 / 3)
+    assert log.eval.metadata == {"imported": True, "partial_records": 1}
+    assert "1 records have no score for their last steps: c" in output
+    assert "1 of them give no verdict: they count as wrong and are in the share" in output
+
+
+def test_partial_records_are_imported_only_if_asked_for(tmp_path, own_file):
+    file = write(tmp_path / "scores.jsonl", EARLY)
+    with pytest.raises(MisstepError, match=r"1 of 3 records have no score .*\(c\).*--partial"):
+        run_import(tmp_path / "logs", file, "--source", own_file)
+    assert not (tmp_path / "logs").exists()
+
+
+def test_rows_without_a_result_are_named(tmp_path, own_file):
+    file = write(tmp_path / "scores.jsonl", [{"id": "b", "prediction": 1}])
+    logs, output = run_import(tmp_path / "logs", file, "--source", own_file)
+    assert "2 of 3 rows have no result and are not counted: a, c" in output
+    assert logs["imported/unnamed"].eval.metadata["rows_without_result"] == 2
+    command = ["import", str(file), "--source", str(own_file), "--log-dir", str(tmp_path)]
+    [content] = json.loads(CliRunner().invoke(cli, [*command, "--json"]).output)
+    assert (content["missing"], content["samples"]) == (["a", "c"], 1)
+
+
+def test_an_imported_log_is_that_of_a_run(tmp_path, own_file):
+    """The same samples, scores, metrics and view as a run of Inspect over the same records."""
+    rows = [
+        {"id": "a", "scores": [0.4]},
+        {"id": "b", "scores": [0.9, 0.5]},
+        {"id": "c", "scores": [0.9, 0.3, 0.8]},
+    ]
+    file = write(tmp_path / "scores.jsonl", rows)
+    logs, _ = run_import(tmp_path / "logs", file, "--source", own_file, "--threshold", 0.45)
+    built = logs["imported/unnamed"]
+    [run] = recorded_runs([str(file)], str(own_file)).values()
+    native = load_task("processbench", {"source": "sample", "votes": 1})
+    task = Task(
+        name="misstep/processbench",
+        dataset=list(run.samples.values()),
+        solver=recorded(threshold=0.45),
+        scorer=native.scorer,
+        viewer=native.viewer,
+        headline_metric=native.headline_metric,
+        version=native.version,
+        metadata={"imported": True},
+    )
+    ran = succeed(task, tmp_path, "imported/unnamed")
+    same = {"id", "input", "target", "scores", "metadata", "store"}
+    for ours, theirs in zip(built.samples, ran.samples, strict=True):
+        assert ours.model_dump(include=same) == theirs.model_dump(include=same)
+        assert ours.output.completion == theirs.output.completion
+        assert [m.text for m in ours.messages] == [m.text for m in theirs.messages]
+    assert built.results.model_dump_json() == ran.results.model_dump_json()
+    for name in ("task", "task_version", "model", "viewer", "scorers", "headline_metric"):
+        assert getattr(built.eval, name) == getattr(ran.eval, name), name
+    assert built.plan.steps[0].solver == ran.plan.steps[0].solver
+    assert (built.status, built.eval.metadata) == (ran.status, ran.eval.metadata)
 
 
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        ([{"id": "z", "prediction": 1}], "the id 'z' is not among the rows of"),
+        ([{"id": "z", "prediction": 1}], "the id 'z' is not a row of"),
         ([{"id": "a", "prediction": 1}] * 2, "recorded twice"),
         ([{"id": "a", "scores": [1, 1, 1]}], "3 scores for the 1 steps"),
         ([{"id": "a", "scores": [float("nan")]}], r"scores\[0\]"),
+        ([{"id": "a", "scores": [1.2]}], r"the score 1\.2 of step 0 of 'a' is not from 0 to 1"),
+        ([{"id": "b", "scores": [0.5, -3]}], "the score -3 of step 1 of 'b' is not from 0 to 1"),
         ([{"id": "a", "prediction": "x"}], "prediction: expected a whole number"),
         ([{"prediction": 1}], "id: missing"),
         ([7], "not an object"),

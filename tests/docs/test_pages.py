@@ -1,4 +1,4 @@
-"""The pages name only commands, evals and arguments that exist."""
+"""The pages and the docstrings of task files name only commands, evals and arguments that exist."""
 
 import inspect
 import re
@@ -9,10 +9,14 @@ import pytest
 
 import misstep
 from misstep.cli._main import cli
-from misstep.registry import evals, find_domain, find_run_config, find_source
+from misstep.registry import evals, find_domain, find_prm, find_run_config, find_source
 from tests.docs.commands import ROOT, commands
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "evals").glob("[a-z]*.py")),
+]
 COMMANDS = [
     pytest.param(command, id=f"{page.relative_to(ROOT)}: {command[:60]}")
     for page in PAGES
@@ -42,6 +46,8 @@ def test_the_example_of_a_registry_is_sound():
 def test_a_command_has_only_known_names(command):
     for name in re.findall(r"\$\(misstep configs (\S+)\)", command):
         find_run_config(name)
+    for name in re.findall(r"prm/([\w.-]+)", command):
+        find_prm(name)
     words = shlex.split(re.sub(r"\$\([^)]*\)", "FILE", command))
     if words[0] == "misstep":
         _check_misstep(words[1:])
@@ -78,3 +84,12 @@ def test_the_reference_has_every_public_name():
     page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     described = set(re.findall(r"^::: [\w.]*\.(\w+)$", page, re.MULTILINE))
     assert set(misstep.__all__) - {"__version__"} <= described
+
+
+def test_the_readme_is_short_and_its_links_exist():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    links = re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)|(?:src|srcset)=\"([^\"]+)\"", text)
+    missing = [a or b for a, b in links if not (ROOT / (a or b)).exists()]
+    assert links
+    assert missing == []

@@ -314,7 +314,7 @@ def test_epochs_are_seen_together(serve):
     [
         ({"notice": "imediate"}, "Did you mean 'immediate'"),
         ({"notice_for": "NR"}, "Allowed: IR, all"),
-        ({"answer_role": "assistant"}, "Allowed: system, user"),
+        ({"answer_role": "assistant"}, "Allowed: auto, system, user"),
         ({"turn": "continue"}, "Did you mean 'continued'"),
         ({"source": "big_bench_mistakes"}, "Did you mean 'big_bench_mistake'"),
         ({"per_task": 0}, "per_task=0"),

@@ -7,12 +7,14 @@ from click.testing import CliRunner
 
 from misstep.cli._main import cli
 from misstep.loaders import (
+    attribution_dataset,
     corpus_rows,
     error_sections_dataset,
     first_error_dataset,
     load_rows,
     problems_dataset,
     recovery_dataset,
+    trajectory_dataset,
 )
 from misstep.loaders._rows import row_kind
 from misstep.registry import ROW_KINDS, DataError, UnknownNameError, sources
@@ -21,6 +23,25 @@ from tests.support.rows import delta_row
 ROWS = {
     "first_error": {"id": "a", "problem": "p", "steps": ["s"], "label": 0},
     "error_sections": delta_row("a", errors=[1]),
+    "trajectory": {
+        "id": "a",
+        "messages": [{"role": "assistant", "content": "s"}],
+        "step_labels": {"0": -1},
+    },
+    "attribution": {
+        "id": "a",
+        "question": "p",
+        "history": [{"role": "Planner", "content": "s"}],
+        "mistake_agent": "Planner",
+        "mistake_step": "0",
+    },
+    "wrong_steps": {
+        "idx": "p_1",
+        "classification": "circular",
+        "modified_question": "p",
+        "modified_process": ["s"],
+        "error_steps": [1],
+    },
     "mistake": {
         "id": "a",
         "task": "word_sorting",
@@ -35,12 +56,17 @@ ROWS = {
 READERS = {
     "first_error": first_error_dataset,
     "error_sections": error_sections_dataset,
+    "trajectory": trajectory_dataset,
+    "attribution": attribution_dataset,
     "mistake": recovery_dataset,
     "problem": problems_dataset,
     "solution": lambda source: list(corpus_rows(source)),
 }
-CONVERTED = {("first_error", "error_sections")}
-"""Rows with all erroneous sections have a first error."""
+CONVERTED = {
+    ("first_error", kind)
+    for kind in ("error_sections", "wrong_steps", "trajectory", "attribution", "mistake")
+}
+"""Rows with all erroneous sections or steps, or with a mistake, have a first error."""
 
 OTHERS = [
     (needed, kind)

@@ -8,7 +8,7 @@ from inspect_ai.scorer import Target
 from inspect_ai.solver import TaskState
 
 from misstep.samples import (
-    CriticVerdict,
+    VerdictRecord,
     critic_verdict,
     search_iterations,
     search_result,
@@ -71,7 +71,7 @@ def test_logs_of_earlier_versions_are_read(state):
 def test_a_verdict_is_read_from_the_store_of_a_log():
     store = {"CriticVerdict:verdict": None, "CriticVerdict:unread": "truncated"}
     left = critic_verdict(store, ModelOutput())
-    assert isinstance(left, CriticVerdict)
+    assert isinstance(left, VerdictRecord)
     assert left.unread == Unread.TRUNCATED
 
 

@@ -61,7 +61,7 @@ def test_equal_candidates_are_one():
 )
 def test_the_steps_so_far_are_continued_or_quoted(provider, continuation, prefilled):
     state = TaskState(ModelName(provider), "1", 1, "How {steps}?", [])
-    messages = Policy(state, None, continuation)._messages(["One.", "Two."])
+    messages = Policy(state, None, continuation, set())._messages(["One.", "Two."])
     if prefilled:
         assert [message.role for message in messages] == ["system", "user", "assistant"]
         assert messages[-1].content == "One.\n\nTwo.\n\n"

@@ -1,0 +1,288 @@
+"""Row formats of other benchmarks as first-error rows: PRMBench, MR-Ben, MR-GSM8K and others.
+
+A format is known by its columns. Labels become indices from 0, or NO_ERROR. Two formats label the
+number that a step prints ("Step 3"), which need not be its place: `printed_steps` splits a solution
+by these numbers, and a row keeps them as `printed_numbers`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from misstep.loaders._attribution import attribution_fields
+from misstep.loaders._deltabench import PROBLEMS, first_error_fields
+from misstep.loaders._rows import (
+    Id,
+    NonEmpty,
+    Steps,
+    printed_list,
+    row_format,
+    row_kind,
+    whole_number,
+)
+from misstep.loaders._trajectories import trajectory_fields
+from misstep.registry import RowKind
+from misstep.verdicts import NO_ERROR
+
+LABEL_PROBLEM = "label_problem"
+"""The field of a row that has an error but no usable label, with the reason."""
+
+Fields: TypeAlias = dict[str, Any]
+
+_OPENS_STEP = re.compile(r"^[\s*#]*step\s*(\d+)", re.IGNORECASE)
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+def printed_steps(lines: Iterable[str]) -> tuple[list[str], list[int | None]]:
+    """Return the steps of a solution, and the number that each step prints, or None.
+
+    Blank lines are dropped. A line that begins with "Step" and a number opens a step; any other
+    line joins the step before it. Lines before the first step are a step of their own.
+    """
+    steps: list[str] = []
+    numbers: list[int | None] = []
+    for line in lines:
+        if not line.strip():
+            continue
+        opens = _OPENS_STEP.match(line)
+        if opens or not steps:
+            steps.append(line)
+            numbers.append(int(opens[1]) if opens else None)
+        else:
+            steps[-1] += f"\n{line}"
+    return steps, numbers
+
+
+class _PrmBenchRow(_Row):
+    idx: NonEmpty
+    classification: NonEmpty
+    modified_question: NonEmpty
+    modified_process: Steps
+    error_steps: Annotated[list[int], BeforeValidator(printed_list)]
+
+
+PRMBENCH_GROUPS = {
+    "simplicity": ("redundency", "circular"),
+    "soundness": ("counterfactual", "step_contradiction", "domain_inconsistency", "confidence"),
+    "sensitivity": ("missing_condition", "deception", "multi_solutions"),
+}
+"""The classes of PRMBench in its spelling, by group."""
+
+
+def _prmbench_fields(content: Fields, number: int) -> Fields:
+    """Return a row of PRMBench: every wrong step is known, numbered from 1."""
+    row = _PrmBenchRow.model_validate(content)
+    # On the hub, the id begins with the class.
+    problem = row.idx.removeprefix(f"{row.classification}_")
+    annotated = sorted({step - 1 for step in row.error_steps})
+    wrong = [step for step in annotated if 0 <= step < len(row.modified_process)]
+    groups = [name for name, classes in PRMBENCH_GROUPS.items() if row.classification in classes]
+    return {
+        "id": f"{row.classification}_{problem}",
+        "problem": row.modified_question,
+        "steps": row.modified_process,
+        "label": min(wrong, default=NO_ERROR),
+        "subset": row.classification,
+        # Eight classes are made from the same problem.
+        "cluster": problem,
+        "group": next(iter(groups), None),
+        "wrong_steps": wrong,
+        **({"wrong_steps_published": annotated} if wrong != annotated else {}),
+        **{name: content[name] for name in ("reason", "original_process") if name in content},
+    }
+
+
+class _MrBenRow(_Row):
+    uuid: NonEmpty = Field(validation_alias="Question_UUID")
+    subject: NonEmpty = Field(validation_alias="Subject")
+    question: NonEmpty = Field(validation_alias="Question")
+    options: str | None = Field(default=None, validation_alias="Options")
+    sampled_model: str | None = Field(default=None, validation_alias="Sampled_Model")
+    steps: str | list[str] = Field(validation_alias="Model_Solution_Steps")
+    correctness: Literal["correct", "incorrect"] = Field(
+        validation_alias="Model_Solution_Correctness"
+    )
+    error_step: str = Field(validation_alias="Model_Solution_First_Error_Step")
+    # Texts, or lists of texts.
+    reason: str | list[str] | None = Field(
+        default=None, validation_alias="Model_Solution_Error_Reason"
+    )
+    rectified: str | list[str] | None = Field(
+        default=None, validation_alias="Model_Solution_Rectified_First_Error_Step"
+    )
+
+
+def _mr_ben_fields(content: Fields, number: int) -> Fields:
+    """Return a row of MR-Ben: the label is the number that a step prints, or a line of code."""
+    row = _MrBenRow.model_validate(content)
+    code = isinstance(row.steps, str)
+    numbers: list[int | None] = []
+    if isinstance(row.steps, str):
+        steps = [line for line in row.steps.split("\n") if line.strip()]
+        places = [i for i, line in enumerate(steps) if line.rstrip() == row.error_step.rstrip()]
+    else:
+        steps, numbers = printed_steps(row.steps)
+        wanted = re.search(r"\d+", row.error_step)
+        places = [i for i, n in enumerate(numbers) if wanted and n == int(wanted[0])]
+    subset = "coding" if code else str(content.get("subset") or row.subject)
+    place = content.get("place", number - 1)
+    return {
+        "id": f"{subset}-{row.uuid[:8]}-{place}",
+        "problem": f"{row.question}\n\n{row.options}" if row.options else row.question,
+        "steps": steps,
+        **_label(row.correctness == "correct", places, len(steps), row.error_step),
+        "subset": subset,
+        "generator": row.sampled_model,
+        "cluster": row.uuid,
+        "subject": row.subject,
+        "question": row.question,
+        "options": row.options,
+        "solution": row.steps,
+        "error_step": row.error_step,
+        "error_reason": row.reason,
+        "rectified_step": row.rectified,
+        **({} if code else {"printed_numbers": numbers}),
+    }
+
+
+def _label(correct: bool, places: Sequence[int], steps: int, named: str) -> Fields:
+    """Return the label of a row, and what is odd about it."""
+    if correct:
+        return {"label": NO_ERROR}
+    if not places:
+        # No verdict can be right: the index is beyond the steps.
+        problem = f"no step is {named.strip()[:60]!r}" if named.strip() else "no step is named"
+        return {"label": steps, LABEL_PROBLEM: problem}
+    flag = {"label_found_twice": True} if len(places) > 1 else {}
+    return {"label": places[0], **flag}
+
+
+class _MarkedRow(_Row):
+    """A row of MR-MATH or MR-GSM8K."""
+
+    id: Id | None = Field(default=None)
+    uuid: str | None = None
+    question: NonEmpty
+    step_format: list[list[str]] | None = Field(
+        default=None, validation_alias="model_output_step_format"
+    )
+    output_steps: list[str] | None = Field(default=None, validation_alias="model_output_steps")
+    generator: str | None = None
+    correctness: Literal["correct", "wrong"] = Field(
+        validation_alias="model_output_solution_correctness"
+    )
+    error_step: str | int = Field(validation_alias="model_output_solution_first_error_step")
+    answer_correctness: str | None = Field(
+        default=None, validation_alias="model_output_answer_correctness"
+    )
+    reason: str | None = Field(
+        default=None, validation_alias="model_output_solution_first_error_reason"
+    )
+    question_type: str | None = None
+
+
+def _marked_fields(content: Fields, number: int) -> Fields:
+    """Return a row of MR-MATH, whose steps have sub-steps, or of MR-GSM8K: labels count from 1."""
+    row = _MarkedRow.model_validate(content)
+    sub_steps = row.step_format
+    steps = row.output_steps or ["\n".join(parts) for parts in sub_steps or []]
+    label = NO_ERROR if row.correctness == "correct" else whole_number(row.error_step) - 1
+    name = f"mr_math-{row.id}" if sub_steps else f"mr_gsm8k-{row.uuid or row.id or number - 1}"
+    return {
+        "id": name,
+        "problem": row.question,
+        "steps": steps,
+        "label": label,
+        "subset": row.question_type,
+        "generator": row.generator,
+        "final_answer_correct": (row.answer_correctness or "correct") == "correct",
+        **({"error_reason": row.reason} if row.reason else {}),
+        **({"sub_steps": list(map(len, sub_steps))} if sub_steps else {}),
+    }
+
+
+class _MathCheckRow(_Row):
+    id: Id | None = None
+    group_id: Id | None = None
+    question: NonEmpty
+    solution: NonEmpty
+    answer: Annotated[str, Field(pattern=r"^Step \d+$")]
+    question_type: NonEmpty
+
+
+def _mathcheck_fields(content: Fields, number: int) -> Fields:
+    """Return a row of MathCheck's process judging: the label is the number that a step prints."""
+    row = _MathCheckRow.model_validate(content)
+    steps, numbers = printed_steps(row.solution.split("\n"))
+    wanted = int(row.answer.removeprefix("Step "))
+    labelled = _label(False, [i for i, n in enumerate(numbers) if n == wanted], len(steps), "")
+    if labelled.pop(LABEL_PROBLEM, None):
+        # The published figures count this row.
+        labelled[PROBLEMS] = [f"no step prints the labelled number {wanted}"]
+    return {
+        **({"id": f"mathcheck-{row.id}"} if row.id is not None else {}),
+        "problem": row.question,
+        "steps": steps,
+        **labelled,
+        "subset": row.question_type,
+        **({"cluster": f"mathcheck-{row.group_id}"} if row.group_id is not None else {}),
+        "labelled_number": wanted,
+        "printed_numbers": numbers,
+    }
+
+
+class _MistakeRow(_Row):
+    id: Id | None = None
+    task: str | None = None
+    input: NonEmpty
+    steps: Steps
+    target: str
+    answer: str | None = None
+    mistake_index: Annotated[int | None, BeforeValidator(lambda x: x if x is None else int(x))]
+
+
+def _mistake_fields(content: Fields, number: int) -> Fields:
+    """Return a row of BIG-Bench Mistake: the label counts from 0, and null is no mistake."""
+    row = _MistakeRow.model_validate(content)
+    task = row.task or content.get("subset")
+    name = row.id or (f"{task}-{number - 1}" if task else None)
+    label = NO_ERROR if row.mistake_index is None else row.mistake_index
+    return {
+        **({"id": name} if name is not None else {}),
+        "problem": row.input,
+        "steps": row.steps,
+        "label": label,
+        "subset": task,
+        "answer": row.answer,
+        "target": row.target,
+        "answer_correct": row.answer == row.target,
+    }
+
+
+_CONVERTERS: dict[str, Callable[[Fields, int], Fields]] = {
+    "PRMBench": _prmbench_fields,
+    "MR-Ben": _mr_ben_fields,
+    "MR-MATH": _marked_fields,
+    "MathCheck": _mathcheck_fields,
+    "BIG-Bench Mistake": _mistake_fields,
+}
+
+
+_BY_KIND: dict[RowKind | None, Callable[[Fields], Fields]] = {
+    "error_sections": first_error_fields,
+    "trajectory": trajectory_fields,
+    "attribution": attribution_fields,
+}
+
+
+def as_first_error(content: Fields, number: int) -> Fields:
+    """Return a row of any known format with the fields of a first-error row."""
+    if (read := _BY_KIND.get(row_kind(content))) is not None:
+        return read(content)
+    name = row_format(content)
+    return content if name is None else _CONVERTERS[name](content, number)

@@ -1,0 +1,168 @@
+"""Labelled trajectories of agents as first-error rows: assistant messages are steps."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from misstep.loaders._rows import NonEmpty, id_text, json_list, printed_list, whole_number
+from misstep.trajectories import NO_TEXT, Message, Rendering, read_message, render
+from misstep.verdicts import NO_ERROR
+
+TRAJECTORY = "trajectory"
+"""The metadata key with the original messages and tools."""
+
+StepLabel = Literal[-1, 0, 1]
+STEP_LABELS: tuple[StepLabel, ...] = (-1, 0, 1)
+"""Wrong or harmful; neutral; right and useful."""
+
+SETS = ("hotpotqa", "gaia_dev", "bfcl", "tau2")
+"""The sets of AgentProcessBench in the order of `total_index`."""
+SET_ROWS = 250
+RUNS_PER_QUERY = 5
+
+
+class TrajectoryRow(BaseModel):
+    """A row of AgentProcessBench, or of a user's own file of labelled trajectories.
+
+    The keys of `step_labels` are places among the messages. A user's own row may have `label`
+    instead, the index of the first wrong step. A row without messages has the labels alone: it is
+    enough to score recorded judgements.
+    """
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    id: Annotated[NonEmpty | None, BeforeValidator(id_text)] = None
+    subset: NonEmpty | None = None
+    dataset: str | None = None
+    total_index: int | None = None
+    query_index: int | None = None
+    sample_index: int | None = None
+    question: str | None = None
+    task_description: str | None = None
+    messages: Annotated[list[Any] | None, BeforeValidator(json_list)] = None
+    tools: Annotated[list[Any], BeforeValidator(printed_list)] = []
+    step_labels: dict[str, StepLabel] | None = None
+    label: Annotated[int | None, BeforeValidator(lambda x: x if x is None else whole_number(x))] = (
+        None
+    )
+    final_label: int | None = None
+    cluster: str | None = None
+
+
+def trajectory_fields(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a first-error row. The label is the first step that is labelled -1."""
+    row = TrajectoryRow.model_validate(content)
+    if row.messages is None:
+        rendering = _without_text(row)
+    else:
+        rendering = render(read_messages(row.messages))
+        if not rendering.steps:
+            raise ValueError("messages: no assistant message, so there is no step to judge")
+    labels = _labels(row, rendering)
+    name = _name(row)
+    wrong = [step for step, label in enumerate(labels or ()) if label == -1]
+    label = row.label if labels is None else wrong[0] if wrong else NO_ERROR
+    fields = {
+        "problem": _problem(row),
+        "steps": rendering.steps,
+        "label": label,
+        "subset": row.subset or row.dataset or (_set(row) if row.id is None else None),
+        "step_labels": labels,
+        "message_index": rendering.message_index,
+        "step_kinds": rendering.kinds or None,
+        "final_label": row.final_label,
+        "cluster": row.cluster or _query(row),
+        "media": rendering.media or None,
+        TRAJECTORY: None
+        if row.messages is None
+        else {
+            "question": row.question,
+            "task_description": row.task_description,
+            "tools": row.tools,
+            "messages": row.messages,
+        },
+    }
+    found = {name: value for name, value in fields.items() if value is not None}
+    return found if name is None else {"id": name, **found}
+
+
+def read_messages(raw: Sequence[object]) -> list[Message]:
+    messages = []
+    for index, content in enumerate(raw):
+        try:
+            messages.append(read_message(content))
+        except ValueError as problem:
+            reason = " ".join(str(problem).split())[:200]
+            raise ValueError(f"messages[{index}] is not a chat message ({reason})") from None
+    return messages
+
+
+def _without_text(row: TrajectoryRow) -> Rendering:
+    if not row.step_labels:
+        raise ValueError("neither messages nor step_labels: one of them is needed")
+    places = sorted(_places(row.step_labels))
+    return Rendering([NO_TEXT] * len(places), places, [])
+
+
+def _places(labels: Mapping[str, int]) -> list[int]:
+    try:
+        return [int(place) for place in labels]
+    except ValueError:
+        raise ValueError("step_labels: the keys must be places among the messages") from None
+
+
+def _labels(row: TrajectoryRow, rendering: Rendering) -> list[StepLabel] | None:
+    """Return the labels in the order of steps; raise ValueError if they belong to other messages.
+
+    They are None if the row has only the index of the first wrong step.
+    """
+    if row.step_labels is None:
+        if row.label is None:
+            raise ValueError("step_labels: missing; or give `label`, the first wrong step")
+        return None
+    places = set(_places(row.step_labels))
+    steps = set(rendering.message_index)
+    if places - steps:
+        raise ValueError(
+            f"step_labels: message {min(places - steps)} is no assistant message of this row; "
+            f"those are {', '.join(map(str, rendering.message_index))}"
+        )
+    if steps - places:
+        raise ValueError(f"step_labels: the assistant message {min(steps - places)} has no label")
+    return [row.step_labels[str(place)] for place in rendering.message_index]
+
+
+def _set(row: TrajectoryRow) -> str | None:
+    if row.total_index is None or not 0 <= row.total_index < SET_ROWS * len(SETS):
+        return None
+    return SETS[row.total_index // SET_ROWS]
+
+
+def _name(row: TrajectoryRow) -> str | None:
+    if row.id is not None:
+        return row.id
+    return None if _set(row) is None else f"{_set(row)}-{row.total_index}"
+
+
+def _query(row: TrajectoryRow) -> str | None:
+    """Return the query that a trajectory answers. Five trajectories of one query are a cluster."""
+    if row.id is not None or row.query_index is None:
+        return None
+    return f"{_set(row)}-{row.query_index}"
+
+
+def _problem(row: TrajectoryRow) -> str:
+    """Return the task of the agent, with its tools."""
+    asked = (read_message(one).text for one in row.messages or () if one.get("role") == "user")
+    task = row.question or row.task_description or next(asked, "") or "(no task is given)"
+    lines = [line for tool in row.tools if (line := _tool_line(tool))]
+    return "\n".join([task, "", "Tools of the agent:", *lines]) if lines else task
+
+
+def _tool_line(tool: object) -> str:
+    about = tool.get("function", tool) if isinstance(tool, dict) else {}
+    if not isinstance(about, dict) or not isinstance(about.get("name"), str):
+        return ""
+    description = " ".join(str(about.get("description") or "").split())
+    return f"- {about['name']}: {description}" if description else f"- {about['name']}"

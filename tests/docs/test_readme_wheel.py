@@ -1,0 +1,76 @@
+"""The README's commands work after `pip install`, outside of the clone."""
+
+import re
+import shutil
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.docs.commands import ROOT
+from tests.docs.readme import Shell
+from tests.support.openai_server import OpenAIServer, critic
+
+UV = shutil.which("uv") or str(Path(sys.executable).parent / "uv")
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """Return the folder of programs of an environment with only misstep and what it needs.
+
+    Packages come from the lock and from uv's cache, which `make setup` has filled.
+    """
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(["make", "-s", "-C", str(ROOT), "wheel", f"DIST={folder}"], check=True)
+    [wheel] = folder.glob("*.whl")
+    (folder / "needed.txt").write_text(locked(needed("misstep")), encoding="utf-8")
+    python = str(folder / "venv" / "bin" / "python")
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder / "venv"], check=True)
+    install = [UV, "pip", "install", "--quiet", "--offline", "--no-deps", "--python", python]
+    done = subprocess.run(
+        [*install, "--requirement", folder / "needed.txt", wheel],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "network was disabled" in done.stderr:
+        pytest.skip(f"uv's cache lacks packages of the lock: {done.stderr}")
+    assert done.returncode == 0, done.stderr
+    subprocess.run([UV, "pip", "check", "--quiet", "--python", python], check=True)
+    return folder / "venv" / "bin"
+
+
+def needed(name: str) -> set[str]:
+    """Return the packages that a package needs, directly or not, without extras of its own."""
+    found: set[tuple[str, frozenset[str]]] = set()
+    waiting = [(name, frozenset[str]())]
+    while waiting:
+        package, extras = waiting.pop()
+        for text in distribution(package).requires or []:
+            other = Requirement(text)
+            marker = other.marker
+            if marker and not any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+                continue
+            entry = (canonicalize_name(other.name), frozenset(other.extras))
+            if entry not in found:
+                found.add(entry)
+                waiting.append(entry)
+    return {package for package, _ in found}
+
+
+def locked(names: set[str]) -> str:
+    """Return the entries of the lock for these packages."""
+    entries = re.split(r"(?m)^(?=[a-z0-9])", (ROOT / "requirements.lock").read_text("utf-8"))
+    return "".join(entry for entry in entries if re.split(r"[=\[ ]", entry)[0] in names)
+
+
+def test_the_commands_of_the_readme_run_from_a_wheel(tmp_path, programs):
+    with OpenAIServer(critic) as server:
+        shell = Shell(tmp_path, programs, server)
+        place = shell.run("python -c 'import misstep; print(misstep.__file__)'").strip()
+        assert place.startswith(str(programs.parent))
+        shell.run_readme(r"pip install|make ")
