@@ -117,7 +117,8 @@ def summary_of_run(run: Run) -> RunSummary:
 def _headline_metric(run: Run, metrics: Mapping[str, float]) -> str:
     """Return the registered headline; logs of earlier versions have that of their kind."""
     wanted = (run.headline_metric, *METRICS.get(run.kind, ()))
-    return next((name for name in wanted if name in metrics), next(iter(metrics)))
+    known = (name for name in wanted if name is not None and name in metrics)
+    return next(known, next(iter(metrics)))
 
 
 def _value(name: str, metrics: Mapping[str, float], prefix: str = "") -> MetricValue:

@@ -165,7 +165,7 @@ def test_many_logs_are_one_line_each(tmp_path):
     write_run(tmp_path / "unread.eval", ["?"] * len(ROWS), model="openai/unread")
     result = show(tmp_path)
     assert "openai/strong" in result.output
-    assert "(!) openai" in result.output
+    assert result.output.count("(!)") == 2, "one run, and the legend"
     assert "misstep show LOG" in result.output
     assert max(map(len, result.stdout.splitlines())) <= 80
 
