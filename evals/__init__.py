@@ -6,9 +6,11 @@ from misstep.evals.deltabench import deltabench
 from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.error_recovery import error_recovery
 from misstep.evals.guided_search import guided_search
+from misstep.evals.mr_ben import mr_ben
 from misstep.evals.prmbench import prmbench
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
+from misstep.evals.who_and_when import who_and_when
 
 __all__ = [
     "adversarial_numinamath",
@@ -17,7 +19,9 @@ __all__ = [
     "deltabench_sections",
     "error_recovery",
     "guided_search",
+    "mr_ben",
     "prmbench",
     "procedural",
     "processbench",
+    "who_and_when",
 ]
