@@ -15,6 +15,7 @@ _PLACES = {
     "run": "_run:run_eval",
     "sweep": "_sweep:sweep",
     "forge": "_forge:forge",
+    "find": "_find:find_errors",
     "import": "_import:import_results",
     "export": "_export:export_results",
     "report": "_report:write_report",

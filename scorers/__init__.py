@@ -41,6 +41,7 @@ from misstep.scorers._intervals import (
     mean_estimate as mean_estimate,
     share as share,
 )
+from misstep.scorers._named_step import named_step as named_step
 from misstep.scorers._prm_score import (
     PrmScore as PrmScore,
     prm_score_metrics as prm_score_metrics,
