@@ -7,6 +7,8 @@ from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.error_recovery import error_recovery
 from misstep.evals.first_errors import first_errors
 from misstep.evals.guided_search import guided_search
+from misstep.evals.mistake_finding import mistake_finding
+from misstep.evals.mr_ben import mr_ben
 from misstep.evals.prmbench import prmbench
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
@@ -20,6 +22,8 @@ __all__ = [
     "error_recovery",
     "first_errors",
     "guided_search",
+    "mistake_finding",
+    "mr_ben",
     "prmbench",
     "procedural",
     "processbench",

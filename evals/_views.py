@@ -93,6 +93,25 @@ STEP_VALIDITY_VIEW = _view(
     TaskSamplesSort.score("step_validity", "accuracy", dir="asc"),
 )
 
+MISTAKE_VIEW = _view(
+    "First mistakes",
+    ["target", "answer", _score("mistake_location"), "tokens", "error"],
+    {"mistake_location": "Right place", "subset": "Task"},
+    TaskSamplesSort.score("mistake_location", dir="desc"),
+)
+
+MARKING_VIEW = _view(
+    "Marks",
+    [
+        *("target", "answer"),
+        *(_score("marking", name) for name in ("mark", "step", "reason")),
+        *(_score("marking_published", name) for name in ("mark", "step", "reason")),
+        *("tokens", "error"),
+    ],
+    {"marking": "Mark", "marking_published": "Mark (published)", "subset": "Subject"},
+    TaskSamplesSort.score("marking", "mark", dir="asc"),
+)
+
 RECOVERY_VIEW = _view(
     "Error recovery",
     [
