@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 
 from misstep.cli._options import json_option, output_option
-from misstep.cli._output import print_json, print_table, shown, write_output
+from misstep.cli._output import print_json, print_lines, print_table, shown, write_output
 from misstep.loaders import recorded_solutions
 from misstep.reports import (
     Draws,
@@ -73,4 +73,4 @@ def best_of_n_table(
         text = f"{len(conflicts)} problems have solutions with wrong recorded labels: "
         console.print(text + shown(some_ids(conflicts)), style="yellow", highlight=False)
     for path in files_to_write:
-        console.print(str(path), highlight=False)
+        print_lines(console, [path])

@@ -13,6 +13,7 @@ from misstep.cli._output import (
     print_lines,
     results_object,
 )
+from misstep.loaders import folder_lock
 from misstep.reports import ImportedLog, import_files, some_ids
 
 
@@ -55,7 +56,9 @@ def import_results(
     """
     console = Console()
     objects = []
-    for imported in import_files(files, log_dir, source, subset, model, threshold, partial):
+    with folder_lock(log_dir, wait=True):
+        found = list(import_files(files, log_dir, source, subset, model, threshold, partial))
+    for imported in found:
         log = imported.log
         results = finished_results(log)
         ids = {name: getattr(imported, name) for name in ("differing", "missing", "partial")}

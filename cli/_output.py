@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from misstep.registry import MisstepError, printable
+from misstep.plain_text import rich_text as shown
+from misstep.registry import MisstepError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,11 +49,6 @@ def print_table(console: Console, text: "TextTable") -> None:
         bold = bool(text.bold) and text.bold[i]
         table.add_row(*map(shown, row), style="bold" if bold else "")
     console.print(table)
-
-
-def shown(text: object) -> str:
-    """Return text from data so that it is printed as it is, without control characters."""
-    return escape(printable(str(text)))
 
 
 def print_lines(console: Console, lines: Iterable[object], style: str = "") -> None:
@@ -112,11 +107,11 @@ def metrics_table(results: "EvalResults") -> Table:
         scorers.setdefault(score.name, values)
     table = new_table(
         "",
-        *scorers,
+        *map(shown, scorers),
         title=f"{results.completed_samples} of {results.total_samples} samples, in percent",
     )
     for name in _metric_names(scorers):
-        table.add_row(name, *(_cell(metrics, name) for metrics in scorers.values()))
+        table.add_row(shown(name), *(_cell(metrics, name) for metrics in scorers.values()))
     return table
 
 

@@ -59,33 +59,35 @@ def run_eval(
         collect_rarely()
         # First of all, so that Inspect is loaded there while it is loaded here.
         start_fork_server()
+        from misstep.loaders import folder_lock
         from misstep.runs import EvalCommand, SplitRun
 
         if resume is not None:
             run = SplitRun.open(resume)
-            if max_connections is not None:
-                changed = {"max_connections": max_connections}
-                run.replace_command(run.command.model_copy(update=changed))
         else:
             command = EvalCommand.parse(str(eval_name), task_args, limit, options, max_connections)
             run = SplitRun.create(command, shards or processes, log_dir)
         resuming = f"Resume: misstep run --resume {run.folder}"
-        _run(run, processes, resuming, as_json)
+        with folder_lock(run.folder):
+            if resume is not None and max_connections is not None:
+                changed = {"max_connections": max_connections}
+                run.replace_command(run.command.model_copy(update=changed))
+            _run(run, processes, resuming, as_json)
     except KeyboardInterrupt:
         click.echo(f"Interrupted. {resuming}", err=True)
         sys.exit(130)
 
 
 def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
-    from misstep.cli._output import metrics_table, print_json, results_object
+    from misstep.cli._output import metrics_table, print_json, print_lines, results_object
     from misstep.registry import MisstepError
     from misstep.runs import Job, local_processes
 
     console = Console(quiet=as_json)
     left = run.unfinished()
-    console.print(
-        f"{run.command.eval}: {len(left)} of {len(run.shards)} shards to run, {processes} at once",
-        highlight=False,
+    print_lines(
+        console,
+        [f"{run.command.eval}: {len(left)} of {len(run.shards)} shards, {processes} at once"],
     )
     # Joining makes as many objects as a run does, and needs numpy: it is loaded in the meantime.
     freeze_loaded_objects()
@@ -95,7 +97,7 @@ def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
     for job, problem in local_processes(processes)(jobs):
         shard = run.shards[job.shard or 0]
         if problem is None:
-            console.print(f"{shard} done", highlight=False)
+            print_lines(console, [f"{shard} done"])
         else:
             failed.append(f"{shard} {problem}")
     if failed:
@@ -103,7 +105,7 @@ def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
     log = run.join()
     if as_json:
         print_json(results_object(log))
-    console.print(log.location, highlight=False, soft_wrap=True)
+    print_lines(console, [log.location])
     if log.results is None:
         sys.exit(1)
     console.print(metrics_table(log.results))

@@ -8,6 +8,7 @@ import click
 
 from misstep.cli._options import embedded_option, log_dir_option, output_option, task_args_option
 from misstep.cli._output import write_output
+from misstep.loaders import folder_lock
 from misstep.registry import task_arguments
 from misstep.reports import STUDY_FOLDER, build_study, csv_text, study_runs
 
@@ -40,7 +41,8 @@ def study(
     Resumable: the same command skips finished runs. Another --model is added to the results.
     """
     arguments = task_arguments(task_args)
-    runs = list(study_runs(models, critic, arguments, embedded, log_dir))
+    with folder_lock(log_dir):
+        runs = list(study_runs(models, critic, arguments, embedded, log_dir))
     result = build_study(runs, _command(models, critic, task_args, embedded, output))
     folder = output / STUDY_FOLDER
     contents = {output / path: chart for path, chart in result.charts.items()}

@@ -6,8 +6,8 @@ import click
 from rich.console import Console
 
 from misstep.cli._options import json_option, output_option
-from misstep.cli._output import print_json, print_table, shown, write_output
-from misstep.registry import printable
+from misstep.cli._output import print_json, print_lines, print_table, shown, write_output
+from misstep.plain_text import printable
 from misstep.reports import (
     CROSS_VALIDATION,
     TunedThreshold,
@@ -57,7 +57,7 @@ def threshold(logs: tuple[str, ...], tune: str, output: Path | None, as_json: bo
     if not as_json:
         console.print(threshold_method(), highlight=False)
     if output is not None and not as_json:
-        console.print(f"Curves and data: {output}", highlight=False)
+        print_lines(console, [f"Curves and data: {output}"])
 
 
 def _files(folder: Path, tuned: TunedThreshold) -> dict[Path, bytes]:

@@ -9,6 +9,7 @@ from misstep.evals.guided_search import guided_search
 from misstep.evals.prmbench import prmbench
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
+from misstep.evals.who_and_when import who_and_when
 
 __all__ = [
     "adversarial_numinamath",
@@ -20,4 +21,5 @@ __all__ = [
     "prmbench",
     "procedural",
     "processbench",
+    "who_and_when",
 ]

@@ -55,6 +55,18 @@ AGENT_PROCESS_VIEW = _view(
     TaskSamplesSort.score("first_error", dir="desc"),
 )
 
+WHO_AND_WHEN_VIEW = _view(
+    "Who and when",
+    [
+        *("target", "answer"),
+        *(_score("attribution", value) for value in ("agent", "step", "both")),
+        *(_score("attribution_published", value) for value in ("agent", "step")),
+        *("tokens", "error"),
+    ],
+    {"attribution": "Blame", "attribution_published": "Blame (published)", "subset": "Set"},
+    TaskSamplesSort.score("attribution", "step", dir="asc"),
+)
+
 ERROR_SECTIONS_VIEW = _view(
     "Erroneous sections",
     [

@@ -1,14 +1,12 @@
 """Building a set: draw solutions, inject errors with an Inspect run, write the accepted examples.
 
-Inspect's cache keeps every answer in the folder of the build. A build that was stopped or killed
-resumes with the same command, and no answered call is made again.
+A file in the folder of the build keeps every answer. A build that was stopped or killed resumes
+with the same command, and no answered call is made again.
 """
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,16 +14,17 @@ from typing import Any
 from inspect_ai.log import EvalLog
 from inspect_ai.model import Model
 
+from misstep.forge._answers import keep_answers
 from misstep.forge._draw import BuildSettings, SolutionDraw, draw_solutions, injection_samples
 from misstep.forge._example import Example
 from misstep.forge._files import data_files, dataset_card, json_lines
 from misstep.forge._inject import InjectionResult
 from misstep.forge._task import injection_task, logged_example, on_result
-from misstep.loaders import RawRow, write_files
-from misstep.registry import DataError, MisstepError
+from misstep.loaders import RawRow, folder_lock, write_files
+from misstep.registry import DataError, MisstepError, find_secret
 
 SETTINGS_FILE = "build.json"
-ANSWERS_FOLDER = "answers"
+ANSWERS_FILE = "answers.jsonl"
 LOGS_FOLDER = "logs"
 _CURE = "Free some space, or make it writable, and run the same command again: answers are kept."
 
@@ -66,6 +65,27 @@ def build_set(
     """Build a set in a folder, or resume its build. `on_each` gets the result of each sample."""
     record = {"source": source, **asdict(settings), "injector": str(injector)}
     record |= {"reviewer": str(reviewer)} if reviewer else {}
+    for model in (injector, reviewer):
+        if model is not None and (secret := find_secret(model.api.base_url)):
+            raise MisstepError(
+                f"{model}: logs keep the base URL, and it must not hold a secret: {secret}. "
+                "Set keys in the environment, such as OPENAI_API_KEY."
+            )
+    with folder_lock(folder):
+        return _build(source, rows, settings, injector, reviewer, folder, calls, on_each, record)
+
+
+def _build(
+    source: str,
+    rows: Iterable[RawRow],
+    settings: BuildSettings,
+    injector: Model,
+    reviewer: Model | None,
+    folder: Path,
+    calls: CallSettings,
+    on_each: Callable[[InjectionResult], None],
+    record: dict[str, Any],
+) -> BuildResult:
     _claim(folder, record)
     draw = draw_solutions(rows, settings)
     if not draw.chosen:
@@ -73,7 +93,7 @@ def build_set(
             f"{source}: none of {draw.rows:,} rows can be used ({dict(draw.left_out)}). "
             f"`misstep forge analyze --source {source}` shows why."
         )
-    with _answers_in(folder / ANSWERS_FOLDER), on_result(on_each):
+    with keep_answers(folder / ANSWERS_FILE), on_result(on_each):
         log = _run(draw, settings, injector, reviewer, folder, calls)
     result = BuildResult(folder, draw, log.location)
     rejected = list(_sort_samples(log, result))
@@ -89,7 +109,7 @@ def _claim(folder: Path, record: dict[str, Any]) -> None:
     path = folder / SETTINGS_FILE
     content = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
     if path.is_file():
-        before = json.loads(path.read_text(encoding="utf-8"))
+        before = _earlier_settings(path)
         now = json.loads(content)
         changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
         if changed:
@@ -101,19 +121,16 @@ def _claim(folder: Path, record: dict[str, Any]) -> None:
     write_files({path: content.encode()}, "Choose a writable folder: -o DIR.")
 
 
-@contextmanager
-def _answers_in(folder: Path) -> Iterator[None]:
-    """Use a folder as Inspect's cache inside the `with` block."""
-    name = "INSPECT_CACHE_DIR"
-    before = os.environ.get(name)
-    os.environ[name] = str(folder.absolute())
+def _earlier_settings(path: Path) -> dict[str, Any]:
     try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as problem:
+        content = problem
+    if not isinstance(content, dict):
+        raise DataError(
+            f"{path}: does not hold the settings of a build. Choose another folder: -o DIR."
+        )
+    return content
 
 
 def _run(
@@ -151,7 +168,7 @@ def _run(
         reason = log.error.message.strip().splitlines()[-1] if log.error else log.status
         raise MisstepError(
             f"{folder}: the build failed: {reason}\n"
-            f"The answers so far are kept in {folder / ANSWERS_FOLDER}. Run the same command again "
+            f"The answers so far are kept in {folder / ANSWERS_FILE}. Run the same command again "
             "to resume."
         )
     return log

@@ -130,7 +130,7 @@ def _type_failures(example: Example) -> Iterator[Failure]:
     if 0 <= example.label < len(example.steps):
         wrong = false_equations(example.steps[example.label])
         # An equation that is already false in the original is not part of the injection.
-        before = false_equations("\n".join(example.original_steps)) if wrong else []
+        before = set(false_equations("\n".join(example.original_steps)) if wrong else [])
         wrong = [equation for equation in wrong if equation not in before]
         if wrong:
             detail = f"the arithmetic does not hold: {'; '.join(wrong)}"
@@ -148,8 +148,9 @@ def _following_failures(example: Example) -> Iterator[Failure]:
     if not example.answer or not 0 <= example.label < len(example.steps):
         return
     originals = {_plain_step(step) for step in example.original_steps[example.label :]}
+    right, longest = _compact(example.answer), 2 * len(example.answer) + _SPACE_IN_BOX
     for index, step in enumerate(example.steps[example.label + 1 :], example.label + 1):
-        boxed = any(_compact(box) == _compact(example.answer) for box in boxes(step))
+        boxed = any(_compact(box) == right for box in boxes(step, longest))
         restated = _plain_step(step) in originals and _ends_with(step, example.answer)
         if boxed or restated:
             detail = f"step {index} falls back to the right answer {example.answer}"
@@ -191,6 +192,8 @@ def _declared_failures(example: Example) -> Iterator[Failure]:
 
 
 _NUMBERING = re.compile(r"^\s*(?:\*\*)?(?:Step\s+\d+[.:)]?|\(?\d{1,3}[.)])(?:\*\*)?\s*")
+_SPACE_IN_BOX = 200
+"""Characters that spaces and delimiters may add to an answer in a box."""
 _SPACES = re.compile(r"\s+|\\[,;:!]|\\left(?![a-z])|\\right(?![a-z])|\$|\\[()\[\]]")
 
 
@@ -210,14 +213,21 @@ def _states(step: str, answer: str) -> bool:
     wanted = _compact(answer)
     if boxed is not None:
         return _compact(boxed) == wanted
-    return re.search(rf"(?<![\w.\\]){re.escape(wanted)}(?![\w])", _compact(step)) is not None
+    text = _compact(step)
+    return wanted in text and re.search(rf"{_START}{re.escape(wanted)}(?!\w)", text) is not None
 
 
 def _ends_with(step: str, answer: str) -> bool:
-    """Return whether a step ends with an answer."""
-    return re.search(rf"(?<![\w.\\]){re.escape(_compact(answer))}\W*$", _compact(step)) is not None
+    """Return whether a step ends with an answer; only signs may follow it."""
+    text, wanted = _compact(step), _compact(answer)
+    # The answer must reach beyond the last word. A search for `\W*$` takes quadratic time.
+    last = max((found.end() for found in re.finditer(r"\w+", text)), default=0)
+    ending = re.compile(f"{_START}{re.escape(wanted)}")
+    return wanted in text and ending.search(text, max(0, last - len(wanted))) is not None
 
 
+_START = r"(?<![\w.\\])"
+"""No word, number or command goes on here."""
 _WORDED = re.compile(r"\\(?:text|mathrm|textbf|textit|operatorname)\s*\{([^{}]*)\}")
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
 

@@ -1,12 +1,12 @@
 """An example: a worked solution with an injected error, or an untouched one."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from misstep.boxes import last_boxed
-from misstep.loaders import BadRow, RawRow, id_text, validate_rows
+from misstep.loaders import BadRow, Id, Name, RawRow, validate_rows
 from misstep.verdicts import NO_ERROR
 
 LATE_FRACTION = 0.25
@@ -21,12 +21,12 @@ class Example(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    id: Annotated[str, BeforeValidator(id_text)]
+    id: Id
     problem: str
     steps: list[str] = Field(min_length=1)
     label: int
     """The index of the step that is declared as the first wrong one, or -1."""
-    subset: str | None = Field(default=None, validation_alias=AliasChoices("subset", "source"))
+    subset: Name | None = Field(default=None, validation_alias=AliasChoices("subset", "source"))
     generator: str | None = Field(
         default=None, validation_alias=AliasChoices("generator", "injector")
     )

@@ -8,7 +8,6 @@ from typing import Any
 import anyio
 from anyio.lowlevel import RunVar, checkpoint
 from inspect_ai.model import (
-    CachePolicy,
     ChatMessage,
     ChatMessageAssistant,
     ChatMessageSystem,
@@ -22,6 +21,7 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError, json_schema
 
+from misstep.forge._answers import ask_once
 from misstep.forge._checks import (
     AUTOMATIC_CHECKS,
     Check,
@@ -256,9 +256,8 @@ class _Injection:
     ) -> ModelOutput | Failure:
         """Make one call. A call that was answered once, also in an earlier run, is not repeated."""
         config = self.configure(attempt, reply)
-        policy = CachePolicy(expiry=None, scopes={"sample": str(self.state.sample_id)})
         try:
-            output = await model.generate(messages, config=config, cache=policy)
+            output = await ask_once(model, messages, config, str(self.state.sample_id))
         except (LimitExceededError, MisstepError):
             raise
         except Exception as problem:

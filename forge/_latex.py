@@ -9,6 +9,7 @@ _OPENING = re.compile(r"\\(?:\\|\$|\[|begin\s*\{(\w+\*?)\})|\$\$|```|\[asy\]")
 _CLOSING = {"\\[": "\\]", "$$": "$$", "```": "```", "[asy]": "[/asy]"}
 _RARE = ("\\\\", "$$", "\\begin", "```", "[asy]")
 """Without any of these, a search for brackets is enough."""
+_ENVIRONMENT_END = re.compile(r"(?<!\\)(?:\\\\)*\\end\{(\w+\*?)\}")
 _INLINE = re.compile(
     r"\\\((?:[^\\]|\\[^()])*+\\\)|(?<![\\$])\$(?:[^$\\\n]|\\.|\n(?!\s*\n))++\$", re.DOTALL
 )
@@ -23,12 +24,15 @@ def display_spans(text: str) -> list[Span]:
         return _brackets(text)
     spans: list[Span] = []
     never: set[str] = set()
+    last_ends = {found[1]: found.end() for found in _ENVIRONMENT_END.finditer(text)}
     place = 0
     while found := _OPENING.search(text, place):
         place = found.end()
         name = found[1]
         closing = f"\\end{{{name}}}" if name else _CLOSING.get(found.group())
         if closing is None or closing in never:
+            continue
+        if name and last_ends.get(name, 0) < place:
             continue
         end = _end(text, place, closing, name)
         if end is None:

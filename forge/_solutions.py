@@ -11,6 +11,7 @@ from misstep.boxes import last_boxed
 from misstep.forge._latex import broken_latex
 from misstep.forge._split import SplitSolution, Structure, split_solution
 from misstep.loaders import RawRow
+from misstep.plain_text import check_name, printable
 
 MIN_STEPS = 8
 
@@ -61,6 +62,11 @@ def examine_row(number: int, row: object, min_steps: int = MIN_STEPS) -> Examine
     source = str(row.get("source") or "unnamed")
     if not isinstance(problem, str) or not isinstance(solution, str) or not solution.strip():
         return ExaminedRow(source, 0, None, SkipReason.MALFORMED)
+    sample_id = _row_id(number, row)
+    try:
+        check_name(sample_id), check_name(source)
+    except ValueError:
+        return ExaminedRow(printable(source), 0, None, SkipReason.MALFORMED)
     split = split_solution(solution)
     answer = _answer(solution, row)
     result: WorkedSolution | SkipReason
@@ -79,9 +85,7 @@ def examine_row(number: int, row: object, min_steps: int = MIN_STEPS) -> Examine
     else:
         # Steps are stripped because models write steps without white space around them.
         steps = [step.strip() for step in split.steps]
-        result = WorkedSolution(
-            _row_id(number, row), source, problem.strip(), solution, steps, answer
-        )
+        result = WorkedSolution(sample_id, source, problem.strip(), solution, steps, answer)
     return ExaminedRow(source, len(solution), split, result)
 
 

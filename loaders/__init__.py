@@ -16,6 +16,7 @@ from misstep.loaders._first_error import (
     step_validity_dataset,
 )
 from misstep.loaders._formats import PRMBENCH_GROUPS
+from misstep.loaders._locks import folder_lock
 from misstep.loaders._problems import problems_dataset
 from misstep.loaders._procedural import LazyDataset, RowStream, procedural_dataset, streamed
 from misstep.loaders._recorded import (
@@ -28,7 +29,7 @@ from misstep.loaders._recorded import (
 )
 from misstep.loaders._recorded_judges import holds_judgements, judgement_datasets
 from misstep.loaders._recovery import recovery_dataset
-from misstep.loaders._rows import BadRow, id_text, validate_rows
+from misstep.loaders._rows import BadRow, Id, Name, validate_rows
 from misstep.loaders._sources import corpus_rows, fetch, mirror
 from misstep.loaders._summary import Summary, summary_of
 from misstep.loaders._wording import PublishedWording, Template, fetch_wording, published_wording

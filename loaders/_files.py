@@ -8,8 +8,10 @@ import csv
 import io
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from errno import EISDIR
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -191,6 +193,16 @@ def _parquet_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
         raise DataError(f"{address}: not a valid Parquet file ({problem}).") from None
 
 
+def _check_target(target: Path) -> None:
+    """Raise OSError if a file cannot be there: a folder is, or the name is too long."""
+    try:
+        is_folder = stat.S_ISDIR(os.lstat(target).st_mode)
+    except FileNotFoundError:
+        return
+    if is_folder:
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR), str(target))
+
+
 def write_files(contents: Mapping[Path, bytes], cure: str) -> None:
     """Write all files or none, and create their folders; an error ends with the cure."""
     ready: dict[Path, str] = {}
@@ -202,6 +214,8 @@ def write_files(contents: Mapping[Path, bytes], cure: str) -> None:
                 ready[target] = stream.name
                 stream.write(content)
             os.chmod(stream.name, 0o644)
+        for target in ready:
+            _check_target(target)
         for target in list(ready):
             os.replace(ready[target], target)
             del ready[target]

@@ -18,6 +18,7 @@ from misstep.loaders._rows import (
     SHOWN,
     BadRow,
     Id,
+    Name,
     NonEmpty,
     Steps,
     all_good,
@@ -72,7 +73,7 @@ class FirstErrorRow(BaseModel):
     problem: NonEmpty
     steps: Steps
     label: Annotated[int, BeforeValidator(whole_number)]
-    subset: NonEmpty | None = None
+    subset: Name | None = None
     generator: str | None = None
     cluster: Id | None = None
     """What dependent rows have in common, such as a query. Default: the problem."""

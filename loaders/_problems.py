@@ -9,7 +9,16 @@ from pydantic import BaseModel, ConfigDict
 
 from misstep.generator import solutions
 from misstep.loaders._files import file_format
-from misstep.loaders._rows import Answer, Id, NonEmpty, all_good, id_text, named, validate_rows
+from misstep.loaders._rows import (
+    Answer,
+    Id,
+    Name,
+    NonEmpty,
+    all_good,
+    id_text,
+    named,
+    validate_rows,
+)
 from misstep.loaders._sources import source_files
 from misstep.registry import DataError, RowKind
 from misstep.samples import GroupMetadata, problem_cluster
@@ -40,7 +49,7 @@ class Problem(BaseModel):
     id: Id
     problem: NonEmpty = named("problem", "question")
     answer: Answer = named("final_answer", "answer")
-    subset: NonEmpty | None = None
+    subset: Name | None = None
     cluster: Id | None = None
 
 

@@ -18,7 +18,6 @@ from misstep.loaders._rows import (
     NonEmpty,
     Steps,
     answer_text,
-    id_text,
     json_list,
     named,
     validate_row,
@@ -49,7 +48,7 @@ class RecordedResult(BaseModel):
 
     model_config = ConfigDict(extra="allow", strict=True)
 
-    id: Annotated[str, BeforeValidator(id_text)]
+    id: Id
     model: str | None = None
     subset: str | None = named("subset", "config", default=None)
     critiques: Annotated[list[str] | None, BeforeValidator(_text_list)] = named(

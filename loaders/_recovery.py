@@ -13,6 +13,7 @@ from misstep.generator import VERSION, Solution, check_count, settings_of, solut
 from misstep.loaders._first_error import RowOrder, dataset_name, interleaved
 from misstep.loaders._rows import (
     Id,
+    Name,
     NonEmpty,
     Steps,
     all_good,
@@ -49,7 +50,7 @@ class MistakeRow(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
     id: Id
-    task: NonEmpty
+    task: Name
     input: NonEmpty
     steps: Steps
     target: NonEmpty

@@ -6,9 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol, TypeVar
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+)
 
 from misstep.loaders._files import RawRow
+from misstep.plain_text import check_name
 from misstep.registry import ROW_KINDS, DataError, RowKind, corpora, sources
 
 _MAX_PRINTED = 4_000_000
@@ -78,7 +86,9 @@ def answer_text(value: object) -> object:
     return value
 
 
-Id = Annotated[NonEmpty, BeforeValidator(id_text)]
+Name = Annotated[NonEmpty, AfterValidator(check_name)]
+"""The name of a subset, or of another group of samples."""
+Id = Annotated[Name, BeforeValidator(id_text)]
 Steps = Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
 Answer = Annotated[NonEmpty, BeforeValidator(answer_text)]
 

@@ -26,6 +26,7 @@ _PACKAGES = {
         "prmbench",
         "procedural",
         "processbench",
+        "who_and_when",
     ),
     "generator": ("solutions",),
     "loaders": ("load_rows",),

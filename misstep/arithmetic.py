@@ -10,6 +10,10 @@ from itertools import pairwise
 
 _GREATEST_POWER = 64
 _MOST_DIGITS = 40
+_LONGEST = 400
+"""Characters of one side of an equation. The numbers in a longer one may grow without bound."""
+_AROUND = 40
+"""Characters before and after an equation that tell whether it is part of something else."""
 
 _DELIMITERS = re.compile(
     r"\\\\|\\[()\[\]]|\$+|\\(?:implies|Rightarrow|Longrightarrow|to|quad|qquad)"
@@ -32,9 +36,9 @@ def _false_in_run(text: str, run: re.Match[str]) -> list[str]:
     if "=" not in run.group() or _MODULAR.match(text, run.end()):
         return []
     sides = [side.strip() for side in run.group().split("=")]
-    if not _starts_clean(text[: run.start()], sides[0]):
+    if not _starts_clean(text[max(0, run.start() - _AROUND) : run.start()], sides[0]):
         sides = sides[1:]
-    if sides and not _ends_clean(text[run.end() : run.end() + 40]):
+    if sides and not _ends_clean(text[run.end() : run.end() + _AROUND]):
         sides = sides[:-1]
     values = [(side, _value(side)) for side in sides if side]
     wrong = []
@@ -73,6 +77,8 @@ def _rounding(side: str) -> Fraction:
 
 def _value(side: str) -> Fraction | None:
     """Return the value of an expression of numbers, or None if it is not one."""
+    if len(side) > _LONGEST:
+        return None
     try:
         reader = _Expression(_TOKENS.findall(side))
         value = reader.sum()

@@ -96,6 +96,23 @@ class WrongStepsMetadata(SolutionMetadata):
     """The indices as annotated, if some are outside of the solution."""
 
 
+class AttributionMetadata(SolutionMetadata, GroupMetadata):
+    """Metadata of the log of a team of agents that failed."""
+
+    label: int
+    """The step of the decisive mistake."""
+    agents: list[str]
+    """Who wrote each step."""
+    mistake_agent: str
+    ground_truth: str | None = None
+
+    @property
+    def contents(self) -> list[str]:
+        """The texts of the steps, without number and speaker."""
+        numbered = enumerate(zip(self.steps, self.agents, strict=True))
+        return [step.removeprefix(f"[step {i}] {agent}\n") for i, (step, agent) in numbered]
+
+
 class RecoveryMetadata(_Metadata):
     """Metadata of a problem whose solution has a mistake."""
 
@@ -194,6 +211,18 @@ def store_verdict(store: Store, record: VerdictRecord) -> None:
     """
     for name, value in record:
         store.set(f"{CriticVerdict.__name__}:{name}", value)
+
+
+class AttributionRecord(StoreModel):
+    """Which agent and which step a critic blames."""
+
+    agent: str | None = None
+    step: int | None = None
+    prediction: str | None = None
+    """The text that the published script reads; empty if the critic blames nobody; None if the
+    critic was asked for a step alone."""
+    replies: list[str] = Field(default_factory=list)
+    """What the critic replied at each call, shortened."""
 
 
 class StepValidity(StoreModel):

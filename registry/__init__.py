@@ -8,7 +8,6 @@ from misstep.registry._errors import (
     RegistryError,
     UnknownNameError,
     did_you_mean,
-    printable,
 )
 from misstep.registry._facts import (
     Price,
@@ -34,6 +33,7 @@ from misstep.registry._prompts import (
     STEPS,
     AgentPrompts,
     AnswerKind,
+    AttributionPrompts,
     ContinuationPrompts,
     Domain,
     Judge,
@@ -53,6 +53,7 @@ from misstep.registry._prompts import (
     injection_prompts,
     prms,
 )
+from misstep.registry._secrets import find_secret
 from misstep.registry._sources import (
     ROW_KINDS,
     Corpus,

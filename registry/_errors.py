@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from rich.markup import escape
-
 from misstep._inspect_private import PrerequisiteError
+from misstep.plain_text import printable, rich_text
 
 
 class MisstepError(PrerequisiteError):
@@ -15,7 +14,7 @@ class MisstepError(PrerequisiteError):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(escape(printable(message)))
+        super().__init__(rich_text(message))
         self.plain = printable(message)
 
     def __str__(self) -> str:
@@ -49,8 +48,3 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(name, allowed, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return f"{hint} Allowed: {', '.join(allowed) or 'none'}."
-
-
-def printable(text: str) -> str:
-    """Return a text with its control characters escaped, so that data cannot control a terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)

@@ -72,10 +72,29 @@ class LabelsPrompt(Fact):
     max_tokens: int = Field(gt=0)
 
 
+class AttributionPrompt(Fact):
+    """How a critic is asked for the decisive mistake, in one of three ways."""
+
+    system: str
+    template: str
+
+
+class AttributionPrompts(Fact):
+    """How a critic is asked for the decisive mistake of a team of agents."""
+
+    answer: str
+    """The line with the true answer."""
+    max_tokens: int = Field(gt=0)
+    all_at_once: AttributionPrompt
+    step_by_step: AttributionPrompt
+    binary_search: AttributionPrompt
+
+
 class AgentPrompts(Fact):
     """How critics are asked about the logs of agents."""
 
     labels: LabelsPrompt
+    attribution: AttributionPrompts
 
 
 def agent_prompts() -> AgentPrompts:

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
+from misstep.plain_text import printable_strings
 from misstep.registry import MisstepError
 
 if TYPE_CHECKING:
@@ -50,6 +51,10 @@ def save_chart(chart: "Chart", path: Path) -> None:
 
 def chart_bytes(chart: "Chart", form: ChartFormat) -> bytes:
     """Draw a chart and return the bytes of the file."""
+    # A control character in a label ends the process in the library that draws.
+    library = chart_library()
+    library.data_transformers.consolidate_datasets = False
+    chart = library.Chart.from_dict(printable_strings(chart.to_dict()))
     if form == "png":
         picture = BytesIO()
         chart.save(picture, format="png", scale_factor=2)

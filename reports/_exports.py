@@ -9,9 +9,10 @@ from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import ChatCompletionChoice
 from inspect_ai.scorer import CORRECT, Score
 
+from misstep.plain_text import metric_key
 from misstep.registry import MisstepError
-from misstep.reports._runs import read_log
-from misstep.reports._text import csv_text, file_name, json_lines, json_text, to_json
+from misstep.reports._runs import read_log, refuse_lost_samples
+from misstep.reports._text import csv_text, file_name, file_names, json_lines, json_text, to_json
 from misstep.samples import IterationRecord, critic_verdict, search_iterations, search_result
 from misstep.scorers import reasoning_of
 
@@ -63,6 +64,7 @@ def export_log(location: str, file_format: str) -> Export:
             f"{location}: not a log of {_LOGS.get(file_format, 'a first-error eval')}. "
             f"Its scores are {', '.join(metrics) or 'none'}; {scorer} is required."
         )
+    refuse_lost_samples(log, len(log.samples or []), location)
     samples = [sample for sample in log.samples or [] if scorer in (sample.scores or {})]
     failed = len(log.samples or []) - len(samples)
     if search:
@@ -78,7 +80,7 @@ def export_log(location: str, file_format: str) -> Export:
     if file_format == "agentprocessbench":
         return Export(_judgement_files(samples, model), model, failed)
     if file_format == "processbench":
-        return Export(_processbench_files(samples, dataset), model, failed)
+        return Export(_processbench_files(samples, dataset, location), model, failed)
     votes = max((_voting(sample).get("asked", 1) for sample in samples), default=1)
     name = f"{dataset}_{model}_votes{votes}"
     make = _deltabench_files if file_format == "deltabench" else _json_file
@@ -96,13 +98,14 @@ def _deltabench_files(
     return {f"{name}.jsonl": json_lines(rows), f"{name}.csv": csv_text(table)}
 
 
-def _processbench_files(samples: list[EvalSample], dataset: str) -> dict[str, str]:
+def _processbench_files(samples: list[EvalSample], dataset: str, location: str) -> dict[str, str]:
     """Return the published script's files: for each subset, rows with and without an error."""
     files = defaultdict(list)
-    for sample in samples:
-        subset = file_name(str(sample.metadata.get("subset") or dataset))
+    subsets = [str(sample.metadata.get("subset") or dataset) for sample in samples]
+    names = file_names(subsets, location)
+    for sample, subset in zip(samples, subsets, strict=True):
         kind = "error" if sample.metadata["has_error"] else "correct"
-        files[f"{subset}_{kind}.jsonl"].append(_processbench_row(sample))
+        files[f"{names[subset]}_{kind}.jsonl"].append(_processbench_row(sample))
     return {name: json_lines(rows) for name, rows in files.items()}
 
 
@@ -173,8 +176,10 @@ def _result_row(sample: EvalSample, kept: tuple[str, ...], critique: str) -> Row
 
 def _percent(metrics: dict[str, float], prefix: str) -> Row:
     # An undefined metric is null or empty, never 0.
-    percent: Row = to_json({name: metrics[f"{prefix}{name}"] * 100 for name in _METRICS})
-    return percent | {name: int(metrics[f"{prefix}{name}"]) for name in _COUNTS}
+    percent: Row = to_json(
+        {name: metrics[metric_key(f"{prefix}{name}")] * 100 for name in _METRICS}
+    )
+    return percent | {name: int(metrics[metric_key(f"{prefix}{name}")]) for name in _COUNTS}
 
 
 def _score(sample: EvalSample, scorer: str = "first_error") -> Score:
@@ -214,8 +219,9 @@ def _search_files(log: EvalLog, samples: list[EvalSample]) -> dict[str, str]:
         for name, own in sets.items()
     }
     average = sum(accuracies.values()) / max(1, len(accuracies))
+    names = file_names(sets, log.location)
     return {
-        f"{file_name(name)}/result-0-None.json": json_text([_search_row(one) for one in own])
+        f"{names[name]}/result-0-None.json": json_text([_search_row(one) for one in own])
         for name, own in sets.items()
     } | {"results.json": json_text(accuracies | {"average": average})}
 

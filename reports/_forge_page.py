@@ -4,7 +4,7 @@ The page needs no network and runs no script but its own. All text from models i
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from misstep.forge import Example
@@ -16,6 +16,8 @@ from misstep.reports._text import markdown_table, markdown_text, page_file, scri
 
 MAX_EXAMPLES = 200
 """The default number of examples in a report."""
+_MOST_COMPARED = 200_000
+"""The product of the lengths of two steps, in words and spaces, that are compared word by word."""
 
 
 def forge_report_markdown(report: ForgeReport, max_examples: int = MAX_EXAMPLES) -> str:
@@ -72,8 +74,7 @@ def marked_changes(pair: StepPair) -> tuple[str, str]:
     before = formulas_and_words(pair.original or "")
     after = formulas_and_words(pair.modified or "")
     left, right = "", ""
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for kind, a, b, c, d in matcher.get_opcodes():
+    for kind, a, b, c, d in _changes(before, after):
         removed, added = pieces_html(before[a:b]), pieces_html(after[c:d])
         if kind == "equal":
             left, right = left + removed, right + added
@@ -81,3 +82,20 @@ def marked_changes(pair: StepPair) -> tuple[str, str]:
             left += f"<del>{removed}</del>" if removed else ""
             right += f"<ins>{added}</ins>" if added else ""
     return left, right
+
+
+def _changes(before: list[str], after: list[str]) -> Iterable[tuple[str, int, int, int, int]]:
+    """Return the changes between two lists, as `SequenceMatcher.get_opcodes` returns them."""
+    if len(before) * len(after) <= _MOST_COMPARED:
+        return SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    # The comparison takes cubic time. In long steps only the same start and end are found.
+    shorter = min(len(before), len(after))
+    start = next((i for i in range(shorter) if before[i] != after[i]), shorter)
+    most = shorter - start
+    end = next((i for i in range(most) if before[-1 - i] != after[-1 - i]), most)
+    a, b = len(before) - end, len(after) - end
+    return [
+        ("equal", 0, start, 0, start),
+        ("replace", start, a, start, b),
+        ("equal", a, len(before), b, len(after)),
+    ]

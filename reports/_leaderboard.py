@@ -6,6 +6,7 @@ from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
+from misstep.plain_text import metric_key
 from misstep.registry import PublishedResult, PublishedTable, published
 from misstep.reports._frames import FrameRow, dataframe, run_labels
 from misstep.reports._runs import Run
@@ -98,7 +99,7 @@ def leaderboard_metrics(benchmark: Benchmark, reading: str = "strict") -> list[s
         available.discard(MEAN)
     of_subset = SUBSET_METRIC.get(benchmark.kind)
     if of_subset and len(benchmark.subsets) <= MOST_SUBSETS:
-        wanted += [f"{subset}_{of_subset}" for subset in benchmark.subsets]
+        wanted += [metric_key(f"{subset}_{of_subset}") for subset in benchmark.subsets]
     return [name for name in wanted if name in available] or [next(iter(metrics[0]))]
 
 

@@ -1,6 +1,7 @@
 """LaTeX formulas as MathML, which browsers draw without a library. All other text is escaped."""
 
 import re
+from bisect import bisect_right
 from html import escape, unescape
 from xml.etree.ElementTree import Element
 
@@ -64,8 +65,12 @@ def formulas_and_words(text: str) -> list[str]:
     pieces: list[str] = []
     place = 0
     spans = display_spans(text)
-    inline = [(a, b) for a, b in inline_spans(text) if not any(x < b and a < y for x, y in spans)]
-    for start, end in sorted([*spans, *inline]):
+    ends = [end for _, end in spans]
+    for inline in inline_spans(text):
+        following = bisect_right(ends, inline[0])  # the first display formula that ends after it
+        if following == len(ends) or spans[following][0] >= inline[1]:
+            spans.append(inline)
+    for start, end in sorted(spans):
         pieces += re.findall(r"\w+|\s+|[^\w\s]", text[place:start])
         pieces.append(text[start:end])
         place = end

@@ -8,7 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log, read_eval_log_sample_summaries
+from inspect_ai.log import (
+    EvalLog,
+    EvalSampleSummary,
+    list_eval_logs,
+    read_eval_log,
+    read_eval_log_sample_summaries,
+)
 
 from misstep.registry import MisstepError, evals
 from misstep.reports._samples import SampleRecord, ScoreRecord, prompt_tokens, read_samples
@@ -159,10 +165,23 @@ def read_run(location: str, file: str | None = None) -> Run:
     with _log_errors(location), no_garbage_collection():
         log = read_eval_log(location, header_only=True)
         name = _countable_eval(log, location)
-        samples = read_samples(log, read_eval_log_sample_summaries(location), location)
+        summaries = read_eval_log_sample_summaries(location)
+        refuse_lost_samples(log, len(summaries), location)
+        samples = read_samples(log, summaries, location)
     if not any(sample.scores for sample in samples):
         raise MisstepError(f"{location}: empty: no sample has a score.")
-    return _run(log, location, file or location.rpartition("/")[2], name, samples)
+    usage = _usage(log, summaries)
+    return _run(log, location, file or location.rpartition("/")[2], name, samples, usage)
+
+
+def refuse_lost_samples(log: EvalLog, found: int, location: str) -> None:
+    """Raise an error if a log holds fewer samples than its header claims."""
+    claimed = log.results.total_samples if log.results else 0
+    if found < claimed and not (log.results and log.results.early_stopping):
+        raise MisstepError(
+            f"{location}: it holds {found:,} of the {claimed:,} samples that its header claims. "
+            "The others are lost: run the eval again, with distinct ids and with log samples on."
+        )
 
 
 def read_log(location: str, header_only: bool = False) -> EvalLog:
@@ -195,7 +214,30 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _run(log: EvalLog, location: str, file: str, name: str, samples: list[SampleRecord]) -> Run:
+def _usage(log: EvalLog, summaries: Iterable[EvalSampleSummary]) -> dict[str, tuple[int, int]]:
+    """Return the input and output tokens by model, from the samples or from the header.
+
+    The header of a run that was resumed has the usage of the last attempt only. The header has more
+    than the samples if samples were repeated after an error.
+    """
+    header = {m: (prompt_tokens(u), u.output_tokens) for m, u in log.stats.model_usage.items()}
+    total: dict[str, tuple[int, int]] = {}
+    for summary in summaries:
+        for name, usage in summary.model_usage.items():
+            tokens_in, tokens_out = total.get(name, (0, 0))
+            total[name] = tokens_in + prompt_tokens(usage), tokens_out + usage.output_tokens
+    names = [*header, *(name for name in total if name not in header)]
+    return {name: max(header.get(name, (0, 0)), total.get(name, (0, 0)), key=sum) for name in names}
+
+
+def _run(
+    log: EvalLog,
+    location: str,
+    file: str,
+    name: str,
+    samples: list[SampleRecord],
+    usage: dict[str, tuple[int, int]],
+) -> Run:
     spec, headline = log.eval, log.eval.headline_metric
     metrics: dict[str, dict[str, float]] = {}
     for score in log.results.scores if log.results else []:
@@ -221,7 +263,7 @@ def _run(log: EvalLog, location: str, file: str, name: str, samples: list[Sample
         headline=headline.scorer if headline else None,
         samples=samples,
         epochs=spec.config.epochs or 1,
-        usage={m: (prompt_tokens(u), u.output_tokens) for m, u in log.stats.model_usage.items()},
+        usage=usage,
     )
 
 

@@ -12,7 +12,8 @@ from importlib.resources import files
 from math import isfinite, isnan
 from typing import Any
 
-from misstep.registry import printable
+from misstep.plain_text import one_line, printable
+from misstep.registry import MisstepError
 from misstep.scorers import Estimate
 
 UNDEFINED = "–"
@@ -76,11 +77,6 @@ def dollars(value: float | None) -> str:
     return f"${value:,.2f}" if value >= 0.1 or value == 0 else f"${value:.4f}"
 
 
-def one_line(text: object) -> str:
-    """Text in one line, without terminal control characters."""
-    return " ".join(printable(str(text)).split())
-
-
 def markdown_text(text: object) -> str:
     """Text in one line, escaped for Markdown."""
     return _SPECIAL.sub(r"\\\1", one_line(text)).replace("&", "&amp;")
@@ -129,9 +125,23 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows with the same keys as CSV; an undefined value is an empty cell."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer.writerow({name: _csv_cell(name) for name in rows[0]})
+    writer.writerows({name: _csv_cell(cell) for name, cell in row.items()} for row in rows)
     return stream.getvalue()
+
+
+def _csv_cell(value: object) -> object:
+    """Return a cell that no spreadsheet reads as a formula; numbers stay numbers."""
+    if not isinstance(value, str):
+        return value
+    is_formula = _FORMULA.match(value) and not _NUMBER.fullmatch(value)
+    return f"'{printable(value)}" if is_formula else printable(value)
+
+
+_FORMULA = re.compile(r"[=+@\t\r\n-]")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_LONGEST_NAME = 120
+"""Bytes of a text in a file name. File systems allow 255 bytes for the whole name."""
 
 
 def some_ids(ids: Sequence[str]) -> str:
@@ -140,5 +150,25 @@ def some_ids(ids: Sequence[str]) -> str:
 
 
 def file_name(text: str) -> str:
-    """Return a text as part of a file name."""
-    return re.sub(r"[^\w.+-]+", "_", text).strip("._") or "unnamed"
+    """Return a text as part of a file name. A long text is shortened and ends with its hash."""
+    name = re.sub(r"[^\w.+-]+", "_", text).strip("._") or "unnamed"
+    content = name.encode(errors="replace")
+    if len(content) <= _LONGEST_NAME:
+        return name
+    start = content[: _LONGEST_NAME - 13].decode(errors="ignore")
+    return f"{start}-{sha256(text.encode(errors='replace')).hexdigest()[:12]}"
+
+
+def file_names(texts: Iterable[str], location: str) -> dict[str, str]:
+    """Return the file name of each text; an error if two texts have the same name."""
+    names: dict[str, str] = {}
+    for text in dict.fromkeys(texts):
+        name = file_name(text)
+        other = next((one for one, known in names.items() if known == name), None)
+        if other is not None:
+            raise MisstepError(
+                f"{location}: the subsets {other!r} and {text!r} would both be written to files "
+                f"called {name!r}. Rename one of them in the data."
+            )
+        names[text] = name
+    return names

@@ -11,7 +11,7 @@ from inspect_ai.dataset import Dataset
 from pydantic import BaseModel, ConfigDict
 
 from misstep._inspect_private import load_tasks
-from misstep.registry import MisstepError, task_arguments
+from misstep.registry import MisstepError, find_secret, task_arguments
 
 _REFUSED = {
     "--sample-id": "run it with `inspect eval`",
@@ -20,8 +20,6 @@ _REFUSED = {
 }
 _FAST = ("--no-log-realtime", "--no-score-display", "--ctl-server", "false", "--display", "log")
 """Nobody watches a worker. These save a fifth of its time, and a table at its end."""
-_KEY = re.compile(r"""(api[_-]?key|authorization)[\\"']*\s*[=:]""", re.IGNORECASE)
-"""The name of an API key, as an argument or in a mapping, followed by its value."""
 _CONNECTIONS = "max_connections"
 # As in Inspect's own identity of a task in an eval set.
 NOT_IN_RESULTS = {
@@ -94,12 +92,13 @@ class EvalCommand(BaseModel):
         return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def check_no_key(self) -> None:
-        """Refuse a command that holds an API key, because commands are written to files."""
-        if _KEY.search(self.model_dump_json()):
+        """Refuse a command that holds a secret, because commands are written to files."""
+        secret = find_secret([self.eval, self.task_args, self.options, self.config])
+        if secret is not None:
             raise MisstepError(
-                "the command of a run is written to a file so that it can be resumed, and an API "
-                "key must not be: set it in the environment, such as OPENAI_API_KEY, not as an "
-                "argument"
+                "the command of a run is written to a file so that it can be resumed, and a secret "
+                f"must not be: {secret}. Set keys in the environment, such as OPENAI_API_KEY, not "
+                "as arguments, headers or parts of a URL"
             )
 
     def load_dataset(self) -> Dataset:

@@ -26,7 +26,7 @@ from inspect_ai.log import (
 )
 from inspect_ai.model import ModelUsage
 from inspect_ai.scorer import Score
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from pydantic_core import from_json
 from shortuuid import uuid
 
@@ -81,7 +81,8 @@ def join_logs(
     with new_log(location) as target:
         summaries: list[dict[str, Any]] = []
         samples = [one for shard in shards for one in _copied(shard, target, summaries)]
-        header = _header(shards, samples, limit, places, order is not None)
+        stats = _sum_stats([shard.log.stats for shard in shards], summaries)
+        header = _header(shards, samples, stats, limit, places, order is not None)
         summaries.sort(key=lambda one: (one["epoch"], places[one["id"]]))
         target.finish(header, summaries)
     return header.model_copy(update={"samples": None, "location": location})
@@ -115,6 +116,7 @@ def _copied(shard: ShardLog, target: NewLog, summaries: list[dict[str, Any]]) ->
 def _header(
     shards: Sequence[ShardLog],
     samples: Sequence[EvalSample],
+    stats: EvalStats,
     limit: tuple[int, int] | None,
     places: dict[int | str, int],
     spread: bool,
@@ -135,7 +137,6 @@ def _header(
         spec.config.sample_shuffle, spec.dataset.shuffled = None, False
     spec.shards = EvalShards(selection="ids", ledger=[_ledger_entry(shard) for shard in shards])
     ordered = sorted(samples, key=lambda one: (one.epoch, places[one.id]))
-    stats = _sum_stats([shard.log.stats for shard in shards])
     joined = first.model_copy(update={"eval": spec, "samples": ordered, "stats": stats})
     recompute_metrics(joined)
     return joined
@@ -164,19 +165,33 @@ def _check_alike(logs: Sequence[EvalLog]) -> None:
                 )
 
 
-def _sum_stats(stats: Sequence[EvalStats]) -> EvalStats:
-    return EvalStats(
+def _sum_stats(stats: Sequence[EvalStats], summaries: Sequence[dict[str, Any]]) -> EvalStats:
+    """Return the stats of the whole run.
+
+    The header of a shard that was resumed has the usage of its last attempt only, so the usage is
+    that of the samples. A header has more if samples were repeated after an error.
+    """
+    usage = EvalStats(
         started_at=min(one.started_at for one in stats),
         completed_at=max(one.completed_at for one in stats),
-        model_usage=_sum_usage(one.model_usage for one in stats),
-        role_usage=_sum_usage(one.role_usage for one in stats),
+        model_usage=_sum_usage(_USAGE.validate_python(one.get("model_usage")) for one in summaries),
+        role_usage=_sum_usage(_USAGE.validate_python(one.get("role_usage")) for one in summaries),
     )
+    for kind in ("model_usage", "role_usage"):
+        of_samples: dict[str, ModelUsage] = getattr(usage, kind)
+        for name, total in _sum_usage(getattr(one, kind) for one in stats).items():
+            if name not in of_samples or total.total_tokens > of_samples[name].total_tokens:
+                of_samples[name] = total
+    return usage
 
 
-def _sum_usage(parts: Iterable[dict[str, ModelUsage]]) -> dict[str, ModelUsage]:
+_USAGE = TypeAdapter(dict[str, ModelUsage] | None)
+
+
+def _sum_usage(parts: Iterable[dict[str, ModelUsage] | None]) -> dict[str, ModelUsage]:
     total: dict[str, ModelUsage] = {}
     for part in parts:
-        for name, usage in part.items():
+        for name, usage in (part or {}).items():
             total[name] = total[name] + usage if name in total else usage
     return total
 

@@ -3,10 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from misstep.loaders import folder_lock
 from misstep.registry import DataError
 from misstep.runs._command import EvalCommand
 from misstep.runs._jobs import Executor, Job
@@ -109,9 +111,19 @@ def run_sweep(
 ) -> list[RunProgress]:
     """Run what is missing or failed, and join each run's log when its last shard is done.
 
-    A run that fails never stops the others. `report` is called whenever a job ends. Returns the
-    progress of every run, with its problem if it has one.
+    A run that fails, or that another sweep is running, never stops the others. `report` is called
+    whenever a job ends. Returns the progress of every run, with its problem if it has one.
     """
+    with ExitStack() as locks:
+        return _run_sweep(runs, execute, report, locks)
+
+
+def _run_sweep(
+    runs: Sequence[SweepRun],
+    execute: Executor,
+    report: Callable[[RunProgress], None],
+    locks: ExitStack,
+) -> list[RunProgress]:
     problems: dict[str, list[str]] = {}
 
     def progress(run: SweepRun) -> RunProgress:
@@ -123,10 +135,13 @@ def run_sweep(
 
     states = {run.folder: progress(run) for run in runs}
     jobs: list[Job] = []
-    for folder, state in states.items():
+    for folder, state in list(states.items()):
         if not state.finished and folder not in problems:
             try:
-                jobs += state.run.jobs()
+                locks.enter_context(folder_lock(folder))
+                # Another sweep may have finished it in the meantime.
+                states[folder] = progress(state.run)
+                jobs += [] if states[folder].finished else state.run.jobs()
             except Exception as error:
                 problems[folder] = [str(error)]
     waiting = Counter(job.folder for job in jobs)

@@ -6,6 +6,15 @@ from misstep.scorers._answer_equality import (
     compare_answers as compare_answers,
     compare_texts as compare_texts,
 )
+from misstep.scorers._attribution import (
+    attribution as attribution,
+    attribution_published as attribution_published,
+)
+from misstep.scorers._attribution_replies import (
+    Blame as Blame,
+    prediction_text as prediction_text,
+    read_blame as read_blame,
+)
 from misstep.scorers._detections import (
     Detection as Detection,
     detection as detection,

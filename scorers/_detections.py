@@ -8,6 +8,7 @@ from typing import cast
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
 
+from misstep.plain_text import metric_values
 from misstep.samples import InjectionMetadata
 from misstep.scorers._first_error import first_error
 from misstep.scorers._intervals import share
@@ -53,7 +54,7 @@ def detection_metrics() -> Metric:
     """Counts of each outcome, and the share of errors found, also by type and position."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_metrics([_sample(score) for score in scores]))
+        return metric_values(_metrics([_sample(score) for score in scores]))
 
     return compute
 

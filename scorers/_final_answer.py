@@ -23,6 +23,7 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
+from misstep.plain_text import metric_values
 from misstep.samples import GroupMetadata, SearchResult, search_result
 from misstep.scorers._answer_equality import Comparison, ComparisonOutcome, compare_answers
 from misstep.scorers._intervals import share
@@ -39,7 +40,7 @@ def answer_metrics() -> Metric:
     """Accuracy, also by set and of other ways to choose, and the mean cost of a sample."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_metrics(scores))
+        return metric_values(_metrics(scores))
 
     return compute
 

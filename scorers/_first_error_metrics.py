@@ -10,6 +10,7 @@ from typing import Any
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric, value_to_float
 
+from misstep.plain_text import metric_values
 from misstep.samples import LabelMetadata
 from misstep.scorers._intervals import Estimate, f1_estimate, mean_estimate, share
 from misstep.verdicts import Unread
@@ -37,7 +38,7 @@ def first_error_metrics() -> Metric:
     """F1, error accuracy and correct accuracy with intervals, counts and shares, also by subset."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_metrics([_sample(score, i) for i, score in enumerate(scores)]))
+        return metric_values(_metrics([_sample(score, i) for i, score in enumerate(scores)]))
 
     return compute
 

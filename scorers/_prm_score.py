@@ -12,6 +12,7 @@ from typing import cast
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
 from misstep.loaders import PRMBENCH_GROUPS as GROUPS
+from misstep.plain_text import metric_values
 from misstep.samples import GroupMetadata
 from misstep.scorers._first_error_metrics import NOT_UNPARSED
 from misstep.scorers._intervals import Draws, Estimate, from_draws, multinomial_draws, share
@@ -51,7 +52,7 @@ def prm_score_metrics(published: bool = False) -> Metric:
     """PRMScore with its interval, its parts, the three groups, and shares of unread rows."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_metrics(prm_score_samples(scores), published))
+        return metric_values(_metrics(prm_score_samples(scores), published))
 
     return compute
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
+from misstep.plain_text import metric_values
 from misstep.samples import VARIATIONS, MistakeMetadata, Variation, third_of
 from misstep.scorers._intervals import Estimate, paired_difference, share
 from misstep.verdicts import Unread
@@ -57,7 +58,7 @@ def recovery_metrics() -> Metric:
     """Rates, differences and the recovery rate with intervals, also by task, place and length."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_metrics(recovery_samples(scores)))
+        return metric_values(_metrics(recovery_samples(scores)))
 
     return compute
 

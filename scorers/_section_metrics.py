@@ -11,6 +11,7 @@ from typing import cast
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
+from misstep.plain_text import metric_values
 from misstep.samples import GroupMetadata
 from misstep.scorers._first_error_metrics import NOT_UNPARSED
 from misstep.scorers._intervals import (
@@ -50,7 +51,7 @@ def section_metrics() -> Metric:
     """F1, precision and recall, macro and micro, with intervals and shares, also by subset."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_metrics([_sample(score) for score in scores]))
+        return metric_values(_metrics([_sample(score) for score in scores]))
 
     return compute
 

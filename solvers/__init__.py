@@ -1,5 +1,10 @@
 """What is asked of a model: critiques, votes, verdicts on steps, recovery, search, baselines."""
 
+from misstep.solvers._attribution import (
+    PROTOCOLS as PROTOCOLS,
+    Protocol as Protocol,
+    attribute as attribute,
+)
 from misstep.solvers._baselines import (
     all_sections as all_sections,
     arithmetic as arithmetic,
@@ -31,6 +36,7 @@ from misstep.solvers._critics import (
     STEP_CRITICS as STEP_CRITICS,
     Critic as Critic,
     find_agent_critic as find_agent_critic,
+    find_attribution_critic as find_attribution_critic,
     find_critic as find_critic,
     find_section_critic as find_section_critic,
     find_step_critic as find_step_critic,

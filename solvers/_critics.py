@@ -27,6 +27,7 @@ from misstep.registry import (
     user_path,
 )
 from misstep.scorers import StructuredReply
+from misstep.solvers._attribution import PROTOCOLS, attribute
 from misstep.solvers._baselines import (
     all_sections,
     arithmetic,
@@ -187,6 +188,34 @@ def find_agent_critic(
             seed=SEED,
         ),
     )
+
+
+def find_attribution_critic(
+    critic: str | Solver,
+    samples: Iterable[Sample],
+    ground_truth: bool = True,
+    wording: Wording = "own",
+    votes: int = 1,
+    style: str = "agent",
+    calls: Calls = "sequential",
+    threshold: float | None = None,
+    context: int | None = None,
+) -> Critic:
+    """Return the critic of failed agents that the options of a task describe.
+
+    `critic` is one of PROTOCOLS, or a critic of trajectories that names a step.
+    """
+    if critic not in PROTOCOLS:
+        return find_agent_critic(critic, samples, votes, style, calls, threshold, context, wording)
+    if votes != 1 or threshold is not None or context is not None:
+        raise MisstepError(
+            "votes and context go with critic=critique, and a threshold goes with critic=reward, "
+            f"not {critic!r}."
+        )
+    if wording not in get_args(Wording):
+        raise UnknownNameError("wording", wording, get_args(Wording))
+    config = GenerateConfig(max_tokens=agent_prompts().attribution.max_tokens, seed=SEED)
+    return Critic(attribute(critic, ground_truth, wording), config)
 
 
 def find_section_critic(

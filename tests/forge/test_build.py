@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -273,4 +274,52 @@ def test_killed_and_taken_up_again_it_ends_with_the_same_file(forged, tmp_path):
 
 def kept(folder):
     """The answers that are kept and whole."""
-    return [path for path in folder.glob("answers/**/*") if path.is_file() and path.stat().st_size]
+    path = folder / "answers.jsonl"
+    return path.read_bytes().split(b"\n")[:-1] if path.is_file() else []
+
+
+class Planted:
+    """An object whose pickle makes a file when it is loaded."""
+
+    def __init__(self, made):
+        self.made = made
+
+    def __reduce__(self):
+        return Path.touch, (self.made,)
+
+
+def test_a_folder_that_somebody_else_filled_runs_no_code(forged, tmp_path):
+    made = tmp_path / "made"
+    port = free_port()
+    built, _ = forged(injector, num_examples=3, port=port)
+    answers = [p for p in built.folder.rglob("*") if "answers" in str(p) and p.is_file()]
+    assert answers
+    for path in answers:
+        path.write_bytes(pickle.dumps((None, Planted(made))))
+    again, server = forged(injector, num_examples=3, port=port)
+    assert not made.exists()
+    assert len(server.requests) == 3
+    assert again.examples == built.examples
+
+
+@pytest.mark.parametrize("spoilt", [b"{", b"[]", b'{"key": 1}', b"[" * 100_000, b"\xff", b""])
+def test_a_line_of_answers_that_cannot_be_read_is_asked_again(forged, spoilt):
+    built, _ = forged(injector, num_examples=3)
+    path = built.folder / "answers.jsonl"
+    _, second, third = path.read_bytes().splitlines()
+    path.write_bytes(b"\n".join([spoilt, second, third[: len(third) // 2]]))
+    again, server = forged(injector, num_examples=3)
+    assert len(server.requests) == 2
+    assert again.examples == built.examples
+    _, server = forged(injector, num_examples=3)
+    assert server.requests == []
+
+
+def test_an_answer_of_the_wrong_shape_is_asked_again(forged):
+    built, _ = forged(injector, num_examples=2)
+    path = built.folder / "answers.jsonl"
+    key = json.loads(path.read_text(encoding="utf-8").splitlines()[0])["key"]
+    path.write_text(json.dumps({"key": key, "output": {"choices": "all"}}), encoding="utf-8")
+    again, server = forged(injector, num_examples=2)
+    assert len(server.requests) == 2
+    assert again.examples == built.examples

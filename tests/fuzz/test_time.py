@@ -1,10 +1,13 @@
-"""A megabyte made to be slow is read in a bounded time: of the processor, not of a clock."""
+"""Text made to be slow is read in bounded time (of the processor, not of a clock) and memory."""
 
 import subprocess
 import sys
 
 SECONDS = 60
 """Of a processor, for all readers and texts; a quadratic reader needs hours."""
+
+CHECKED = 200_000
+"""Characters of a step that is checked for errors."""
 
 PROGRAM = r"""
 import resource
@@ -13,11 +16,16 @@ import yaml
 from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant
 from misstep.boxes import boxes, last_boxed
 from misstep.scorers import compare_texts
-from misstep.forge import split_steps
+from misstep.forge import display_spans, split_steps
+from misstep.forge._checks import check_example
+from misstep.forge._example import Example
 from misstep.forge._messages import InjectionReply, read_reply
 from misstep.loaders._files import parse_rows
 from misstep.registry import DataError, find_judge, parse_yaml
 from misstep.scorers import read_sections, read_structured, read_verdict
+from misstep.reports._forge_page import marked_changes
+from misstep.reports._forge_report import StepPair
+from misstep.reports._mathml import formulas_and_words
 from misstep.rewards import read_step_verdict
 
 resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))
@@ -42,6 +50,28 @@ def read_injection(text):
     read_reply(text, InjectionReply)
 
 
+def check_steps(text):
+    for answer in ("7", "(", text[:1000]):
+        steps = ["1. So we start.", text, text]
+        check_example(
+            Example(
+                id="a",
+                problem="p",
+                steps=steps,
+                label=1,
+                original_steps=[steps[0], "2. Right.", text],
+                answer=answer,
+                final_answer=answer,
+                error_type="circular_reasoning",
+                final_answer_correct=False,
+            ),
+            None,
+        )
+    display_spans(text)
+    formulas_and_words(text)
+    marked_changes(StepPair(0, text[:30_000], text[1:30_000] + " more"))
+
+
 def read_file(text):
     for ending in ("json", "jsonl", "csv"):
         try:
@@ -61,6 +91,14 @@ for piece in {pieces!r}:
     for start in ("", "```", '{"error_step": '):
         read_injection(start + text)
     read_file(text)
+    check_steps(text[:{checked}])
+for text in (
+    "".join(f"\\begin{{a{i}}}" for i in range(60_000)),
+    "".join(f"\\end{{a{i}}}\\begin{{b{i}}}" for i in range(30_000)),
+    " ".join(f"word{i}" for i in range(60_000)),
+    "\\[x\\] $y$ " * 60_000,
+):
+    check_steps(text)
 """
 
 PIECES = [
@@ -90,5 +128,37 @@ PIECES = [
 
 def test_no_text_makes_a_reader_slow():
     program = PROGRAM.replace("{seconds}", str(SECONDS)).replace("{pieces!r}", repr(PIECES))
+    program = program.replace("{checked}", str(CHECKED))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:] or "it ran out of its processor time"
+
+
+NESTED = r"""
+import resource
+from misstep.boxes import boxed_words, boxes, last_boxed, last_published_box
+from misstep.scorers import read_verdict
+
+resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))
+depth = 1_250_000
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for text in (
+    "\\boxed{" * depth + "7" + "}" * depth,
+    "\\boxed{" * depth,
+    "\\boxed{\\boxed{1} " * (depth // 2) + "}" * (depth // 2),
+):
+    last_boxed(text)
+    last_published_box(text)
+    sum(1 for _ in boxes(text, longest=100))
+    sum(1 for _ in boxed_words(text))
+    for reading in ("strict", "lenient"):
+        read_verdict(text, reading)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print((peak - before) // 1024)
+"""
+
+
+def test_ten_megabytes_of_nested_boxes_take_linear_memory():
+    program = NESTED.replace("{seconds}", str(SECONDS))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:] or "it ran out of its processor time"
+    assert int(done.stdout) < 1_000

@@ -113,10 +113,10 @@ def test_a_set_without_errors_is_warned_of(tmp_path, caplog):
 
 
 def test_steps_with_terminal_escapes_come_through_and_do_not_reach_the_terminal(tmp_path):
-    row = {"id": "\x1b[31m", "problem": "\x1b[2J", "steps": ["\x1b]0;x\x07"], "label": 0}
+    row = {"id": "a", "problem": "\x1b[2J", "steps": ["\x1b]0;x\x07"], "label": 0}
     [sample] = first_error_dataset(write(tmp_path, "x.jsonl", [row]))
     assert sample.metadata["steps"] == ["\x1b]0;x\x07"]
     with pytest.raises(DataError) as caught:
-        first_error_dataset(write(tmp_path, "y.jsonl", [row | {"label": 9}]))
+        first_error_dataset(write(tmp_path, "y.jsonl", [row | {"id": "\x1b[31m"}]))
     assert "\x1b" not in str(caught.value)
     assert "\x1b" not in str(caught.value.message)

@@ -276,3 +276,17 @@ def test_a_full_disk_leaves_no_partial_log(parts, tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         join(parts, location)
     assert not list(tmp_path.glob("joined*"))
+
+
+def test_usage_is_that_of_all_samples_also_after_a_resumed_shard(parts, tmp_path):
+    whole = join(parts, tmp_path / "whole.eval")
+    first = parts[0].log.model_copy(deep=True)
+    for usage in (*first.stats.model_usage.values(), *first.stats.role_usage.values()):
+        usage.input_tokens = usage.output_tokens = usage.total_tokens = 1
+    resumed = [ShardLog(parts[0].index, parts[0].size, first), *parts[1:]]
+    joined = join(resumed, tmp_path / "resumed.eval")
+    assert joined.stats.model_usage == whole.stats.model_usage
+    [total] = whole.stats.model_usage.values()
+    summaries = read_eval_log_sample_summaries(str(tmp_path / "resumed.eval"))
+    used = sum(one.total_tokens for s in summaries for one in s.model_usage.values())
+    assert total.total_tokens == used > 0

@@ -9,7 +9,8 @@ from hypothesis import given, strategies as st
 from inspect_ai.log import EvalDataset
 
 from misstep.cli._main import cli
-from misstep.loaders import FirstErrorRow
+from misstep.loaders import FirstErrorRow, write_files
+from misstep.registry import DataError
 from misstep.reports import file_name
 from tests.support.logs import write_first_error_log
 
@@ -30,8 +31,10 @@ def test_any_text_becomes_one_part_of_a_path(text):
 @pytest.mark.parametrize("form", ["processbench", "deltabench", "json"])
 def test_exported_files_stay_in_their_folder(tmp_path, form):
     rows = [
-        FirstErrorRow(id=f"{name}/{label}", problem="p", steps=["s"], label=label, subset=name)
-        for name in EVIL
+        FirstErrorRow(
+            id=f"{name}/{label}", problem="p", steps=["s"], label=label, subset=f"{name}{number}"
+        )
+        for number, name in enumerate(EVIL)
         for label in (-1, 0)
     ]
     log = tmp_path / "in" / "run.eval"
@@ -49,3 +52,47 @@ def test_exported_files_stay_in_their_folder(tmp_path, form):
     if form == "processbench":
         written = [json.loads(line) for path in new for line in path.read_text().splitlines()]
         assert sorted(row["id"] for row in written) == sorted(row.id for row in rows)
+
+
+def test_two_subsets_never_share_a_file(tmp_path):
+    rows = [
+        FirstErrorRow(id=name, problem="p", steps=["s"], label=0, subset=name)
+        for name in ("a/b", "a_b")
+    ]
+    log = tmp_path / "run.eval"
+    write_first_error_log(log, rows, [r"\boxed{0}"] * 2)
+    folder = tmp_path / "out"
+    done = CliRunner().invoke(
+        cli, ["export", str(log), "--format", "processbench", "-o", str(folder)]
+    )
+    assert done.exit_code != 0
+    assert "'a/b' and 'a_b' would both be written" in str(done.exception)
+    assert not folder.exists()
+
+
+def test_long_names_are_shortened_and_stay_different(tmp_path):
+    rows = [
+        FirstErrorRow(id=f"{i}", problem="p", steps=["s"], label=i % 2 - 1, subset="é" * 300 + end)
+        for i, end in enumerate(["a", "b"])
+    ]
+    log = tmp_path / "run.eval"
+    write_first_error_log(log, rows, [r"\boxed{0}"] * 2)
+    folder = tmp_path / "out"
+    done = CliRunner().invoke(
+        cli, ["export", str(log), "--format", "processbench", "-o", str(folder)]
+    )
+    assert done.exit_code == 0, done.exception
+    assert len(list(folder.iterdir())) == 2
+
+
+@given(st.text(min_size=100, max_size=2000))
+def test_a_name_fits_any_file_system(text):
+    assert len(file_name(text).encode(errors="replace")) <= 130
+
+
+@pytest.mark.parametrize("bad", ["x" * 300, "folder"])
+def test_nothing_is_written_if_one_file_cannot_be(tmp_path, bad):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(DataError, match="cannot be written"):
+        write_files({tmp_path / "good": b"1", tmp_path / bad: b"2"}, "Choose another.")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]

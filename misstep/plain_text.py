@@ -1,0 +1,71 @@
+"""Text from data, made safe to print: for terminals, for Rich, for names of metrics, for charts.
+
+Every text that comes from a file, a log or a model goes through one of these functions before it
+is printed or drawn.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from rich.markup import escape
+
+_NOT_IN_NAMES = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Control characters, line separators, marks that reverse the direction of text, and halves of
+characters."""
+
+
+def printable(text: str) -> str:
+    """Return a text with its control characters escaped, so that data cannot control a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
+
+
+def rich_text(text: object) -> str:
+    """Return a text that Rich prints as it is: no markup, no control characters."""
+    return escape(printable(str(text)))
+
+
+def metric_key(name: str) -> str:
+    """Return the name of a metric that contains a name from data, such as that of a subset.
+
+    Inspect prints the names of metrics with Rich, which reads `[…]` as markup.
+    """
+    return name if name.isprintable() and "[" not in name else rich_text(one_line(name))
+
+
+def metric_values(metrics: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Return metrics by name; the names are those of `metric_key`."""
+    return {metric_key(name): value for name, value in metrics}
+
+
+def one_line(text: object) -> str:
+    """Return a text in one line, without control characters."""
+    return " ".join(printable(str(text)).split())
+
+
+def printable_strings(content: Any) -> Any:  # noqa: ANN401
+    """Return JSON content whose strings have no control characters."""
+    if isinstance(content, str):
+        return printable(content)
+    if isinstance(content, dict):
+        return {printable_strings(key): printable_strings(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [printable_strings(value) for value in content]
+    return content
+
+
+def check_name(name: str) -> str:
+    """Return an id or the name of a subset; raise ValueError if it has control characters.
+
+    Logs keep samples by id, and a log loses samples whose ids have such characters.
+    """
+    if not name.isprintable() and (found := _NOT_IN_NAMES.search(name)):
+        raise ValueError(
+            f"U+{ord(found.group()):04X} at place {found.start()} is a control character, which "
+            "names and ids must not have; remove it"
+        )
+    return name
