@@ -24,6 +24,7 @@ from misstep.reports._comparison_text import (
     comparison_json,
     comparison_markdown,
     comparison_method,
+    comparison_notes,
     contrast_tables,
     differing_table,
     run_lines,

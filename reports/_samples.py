@@ -87,6 +87,8 @@ class SampleRecord:
     n_steps: int | None
     dependants: int | None
     """Steps that depend on the error, for generated solutions."""
+    cluster: str
+    """What dependent samples have in common, such as the problem; else the sample's own id."""
     facets: dict[str, str]
     scores: dict[str, ScoreRecord]
     """By scorer; empty if the sample failed."""
@@ -185,6 +187,7 @@ def _sample(epochs: Sequence[Epoch], reducer: ScoreReducer | None) -> SampleReco
         label=label if isinstance(label, int) else None,
         n_steps=steps if isinstance(steps, int) else None,
         dependants=dependants if isinstance(dependants, int) else None,
+        cluster=str(metadata.get("cluster") or f"sample {first.id}"),
         facets={
             name: str(metadata[name])
             for name in FACETS

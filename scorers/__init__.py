@@ -39,6 +39,7 @@ from misstep.scorers._intervals import (
     from_draws as from_draws,
     harmonic_mean as harmonic_mean,
     mean_estimate as mean_estimate,
+    paired_difference as paired_difference,
     share as share,
 )
 from misstep.scorers._prm_score import (
