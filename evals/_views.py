@@ -93,6 +93,18 @@ STEP_VALIDITY_VIEW = _view(
     TaskSamplesSort.score("step_validity", "accuracy", dir="asc"),
 )
 
+MARKING_VIEW = _view(
+    "Marks",
+    [
+        *("target", "answer"),
+        *(_score("marking", name) for name in ("mark", "step", "reason")),
+        *(_score("marking_published", name) for name in ("mark", "step", "reason")),
+        *("tokens", "error"),
+    ],
+    {"marking": "Mark", "marking_published": "Mark (published)", "subset": "Subject"},
+    TaskSamplesSort.score("marking", "mark", dir="asc"),
+)
+
 RECOVERY_VIEW = _view(
     "Error recovery",
     [

@@ -12,6 +12,7 @@ from misstep.loaders._first_error import (
     first_error_dataset,
     first_error_sample,
     load_rows,
+    marked_dataset,
     ordered,
     step_validity_dataset,
 )

@@ -23,6 +23,7 @@ _PACKAGES = {
         "deltabench_sections",
         "error_recovery",
         "guided_search",
+        "mr_ben",
         "prmbench",
         "procedural",
         "processbench",

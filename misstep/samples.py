@@ -96,6 +96,32 @@ class WrongStepsMetadata(SolutionMetadata):
     """The indices as annotated, if some are outside of the solution."""
 
 
+class MarkedMetadata(GroupMetadata, SolutionMetadata):
+    """Metadata of a solution that a teacher has marked, as MR-Ben and MR-GSM8K have it."""
+
+    label: int
+    label_problem: str | None = None
+    """Why the label cannot be compared with a verdict, or None."""
+    printed_numbers: list[int | None] | None = None
+    """The number that each step prints; None if labels count the steps themselves."""
+    subject: str | None = None
+    question: str | None = None
+    options: str | None = None
+    solution: str | list[str] | None = None
+    """The solution as the source has it."""
+    error_step: str | None = None
+    """The first wrong step in the words of the source."""
+    error_reason: str | list[str] | None = None
+    rectified_step: str | list[str] | None = None
+    rule: str = "mr_ben"
+    """Whose published reading applies: mr_ben or mr_gsm8k."""
+
+    @property
+    def code(self) -> bool:
+        """Whether the solution is code, whose wrong line is named itself."""
+        return isinstance(self.solution, str)
+
+
 class AttributionMetadata(SolutionMetadata, GroupMetadata):
     """Metadata of the log of a team of agents that failed."""
 
@@ -177,6 +203,15 @@ class StepRecord(BaseModel):
     verdict: str
     """`right`, `wrong`, or the reason why the reply was not read."""
     probability: float | None = None
+
+
+class ReasonGrade(StoreModel):
+    """What a grader says about the reason that a critic gives for an error."""
+
+    decision: str | None = None
+    """The grader's reply; None if no reason was graded."""
+    grader: str | None = None
+    """The grader's name; None if the run has no grader."""
 
 
 class VerdictRecord(BaseModel):

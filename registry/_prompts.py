@@ -120,6 +120,24 @@ find_sections_prompt = FactFile(
 ).find
 
 
+class MarkingPrompt(Fact):
+    """How a critic is asked to mark a solution, and a grader to judge the critic's reason."""
+
+    template: Annotated[str, _template(PROBLEM, STEPS, STEP)]
+    step: str
+    """How the critic names a step; it replaces `{step}`."""
+    code_step: str
+    """How the critic names a line of code."""
+    grader: Annotated[str, _template(PROBLEM, STEPS)]
+    temperature: float = Field(ge=0)
+    top_p: float = Field(gt=0, le=1)
+
+
+find_marking_prompt = FactFile(
+    "marking.yaml", MarkingPrompt, "marking prompt", default="mr_ben"
+).find
+
+
 class StepScoresPrompt(Fact):
     """How a critic is asked to score every step."""
 

@@ -18,6 +18,7 @@ MEAN = "mean_subset_f1_score"
 """The average that the ProcessBench paper reports."""
 
 METRICS = {
+    "marking": ("mr_score_without_reason", "mr_score", "mcc", "task2_accuracy", "task3_accuracy"),
     "step_validity": ("prmscore", "simplicity", "soundness", "sensitivity", "f1", "negative_f1"),
     "first_error": ("f1_score", "error_accuracy", "correct_accuracy", MEAN),
     "error_sections": ("f1_macro", "precision_macro", "recall_macro", "f1_micro"),
@@ -33,6 +34,11 @@ MOST_SUBSETS = 12
 METRIC_NAMES = {
     "f1_score": "F1",
     "prmscore": "PRMScore",
+    "mr_score": "MR-Score",
+    "mr_score_without_reason": "MR-Score without reason",
+    "mcc": "MCC",
+    "task2_accuracy": "First wrong step",
+    "task3_accuracy": "Reason",
     "f1": "F1 of valid steps",
     "negative_f1": "F1 of wrong steps",
     "error_accuracy": "Error accuracy",

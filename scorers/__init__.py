@@ -42,6 +42,12 @@ from misstep.scorers._intervals import (
     paired_difference as paired_difference,
     share as share,
 )
+from misstep.scorers._marking import (
+    marking as marking,
+    marking_published as marking_published,
+    needs_grade as needs_grade,
+)
+from misstep.scorers._marking_metrics import marking_metrics as marking_metrics
 from misstep.scorers._prm_score import (
     PrmScore as PrmScore,
     prm_score_metrics as prm_score_metrics,

@@ -53,6 +53,12 @@ from misstep.solvers._guided_search import (
     guided_search as guided_search,
     search_config as search_config,
 )
+from misstep.solvers._marking import (
+    grading_prompt as grading_prompt,
+    mark_solution as mark_solution,
+    marking_prompt as marking_prompt,
+    require_wording as require_wording,
+)
 from misstep.solvers._policy import Continuation as Continuation
 from misstep.solvers._recorded import recorded as recorded, recorded_best_of_n as recorded_best_of_n
 from misstep.solvers._step_labels import label_steps as label_steps
