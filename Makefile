@@ -39,7 +39,7 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	@$(UV) pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python --editable .
 	@touch $@
 
-demo: setup  ## Run ProcessBench end to end with a small model inside the process: no key, no network.
+demo: setup  ## Compare baselines, a calculator and a small model inside the process: no key, no network.
 	@$(BIN)/misstep demo
 
 test: lint types unit  ## Run lint, the type checker and all tests. COVERAGE=1 adds coverage.

@@ -13,6 +13,7 @@ _PLACES = {
     "data": "_data:data",
     "demo": "_demo:demo",
     "run": "_run:run_eval",
+    "show": "_show:show",
     "sweep": "_sweep:sweep",
     "forge": "_forge:forge",
     "import": "_import:import_results",

@@ -29,6 +29,7 @@ from misstep.reports._comparison_text import (
     differing_table,
     run_lines,
 )
+from misstep.reports._demo import Demo, run_demo
 from misstep.reports._estimate import (
     RunEstimate,
     comparable_runs,
@@ -46,7 +47,7 @@ from misstep.reports._forge_page import (
 from misstep.reports._forge_report import read_forge_report
 from misstep.reports._frames import runs_frame, samples_frame
 from misstep.reports._imports import ImportedLog, import_files
-from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
+from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard, metric_name
 from misstep.reports._paired import RESAMPLES
 from misstep.reports._power import (
     ALPHA,
@@ -75,6 +76,7 @@ from misstep.reports._recovery import (
 from misstep.reports._reference import planned_runs, reference_page, run_planned
 from misstep.reports._report import VIEWER, build_report, report_page
 from misstep.reports._runs import Logs, Run, read_logs, read_run
+from misstep.reports._show import MetricValue, RunSummary, summary_of_run
 from misstep.reports._step_scores import RewardRow, StepScores
 from misstep.reports._study_page import STUDY_FOLDER, build_study, study_runs
 from misstep.reports._tasks import eval_sizes, load_task
@@ -86,6 +88,7 @@ from misstep.reports._text import (
     file_name,
     json_text,
     one_line,
+    p_text,
     percent,
     some_ids,
     with_interval,

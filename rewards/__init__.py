@@ -16,6 +16,7 @@ from misstep.rewards._reward_model import (
     Aggregation,
     Reward,
     RewardModel,
+    RewardWatch,
     aggregate,
 )
 
