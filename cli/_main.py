@@ -27,6 +27,7 @@ _PLACES = {
     "plot": "_plot:plot",
     "threshold": "_threshold:threshold",
     "best-of-n": "_best_of_n:best_of_n_table",
+    "prm": "_prm:prm",
 }
 """The module and function of each command."""
 

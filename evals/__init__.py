@@ -6,6 +6,7 @@ from misstep.evals.deltabench import deltabench
 from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.error_recovery import error_recovery
 from misstep.evals.guided_search import guided_search
+from misstep.evals.mistake_finding import mistake_finding
 from misstep.evals.mr_ben import mr_ben
 from misstep.evals.prmbench import prmbench
 from misstep.evals.procedural import procedural
@@ -19,6 +20,7 @@ __all__ = [
     "deltabench_sections",
     "error_recovery",
     "guided_search",
+    "mistake_finding",
     "mr_ben",
     "prmbench",
     "procedural",

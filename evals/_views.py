@@ -93,6 +93,13 @@ STEP_VALIDITY_VIEW = _view(
     TaskSamplesSort.score("step_validity", "accuracy", dir="asc"),
 )
 
+MISTAKE_VIEW = _view(
+    "First mistakes",
+    ["target", "answer", _score("mistake_location"), "tokens", "error"],
+    {"mistake_location": "Right place", "subset": "Task"},
+    TaskSamplesSort.score("mistake_location", dir="desc"),
+)
+
 MARKING_VIEW = _view(
     "Marks",
     [

@@ -23,6 +23,7 @@ _PACKAGES = {
         "deltabench_sections",
         "error_recovery",
         "guided_search",
+        "mistake_finding",
         "mr_ben",
         "prmbench",
         "procedural",

@@ -47,6 +47,7 @@ from misstep.registry._prompts import (
     find_domain,
     find_judge,
     find_marking_prompt,
+    find_mistake_prompt,
     find_policy_prompt,
     find_prm,
     find_sections_prompt,

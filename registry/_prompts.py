@@ -138,6 +138,16 @@ find_marking_prompt = FactFile(
 ).find
 
 
+class MistakePrompt(Fact):
+    """How a critic is asked for a mistake in a chain of thought."""
+
+    template: Annotated[str, _template("{input}", STEPS)]
+    max_tokens: int = Field(gt=0)
+
+
+find_mistake_prompt = FactFile("mistakes.yaml", MistakePrompt, "protocol").find
+
+
 class StepScoresPrompt(Fact):
     """How a critic is asked to score every step."""
 

@@ -18,6 +18,7 @@ MEAN = "mean_subset_f1_score"
 """The average that the ProcessBench paper reports."""
 
 METRICS = {
+    "mistake_location": ("mean_task_accuracy", "accuracy", "said_no"),
     "marking": ("mr_score_without_reason", "mr_score", "mcc", "task2_accuracy", "task3_accuracy"),
     "step_validity": ("prmscore", "simplicity", "soundness", "sensitivity", "f1", "negative_f1"),
     "first_error": ("f1_score", "error_accuracy", "correct_accuracy", MEAN),
@@ -34,6 +35,8 @@ MOST_SUBSETS = 12
 METRIC_NAMES = {
     "f1_score": "F1",
     "prmscore": "PRMScore",
+    "mean_task_accuracy": "Location accuracy, mean of tasks",
+    "said_no": "Said no mistake",
     "mr_score": "MR-Score",
     "mr_score_without_reason": "MR-Score without reason",
     "mcc": "MCC",

@@ -20,6 +20,7 @@ from misstep.registry import MisstepError, evals
 from misstep.reports._samples import SampleRecord, ScoreRecord, prompt_tokens, read_samples
 
 SCORERS = {
+    "mistake_location": {"strict": "mistake_location"},
     "marking": {"strict": "marking", "published": "marking_published"},
     "step_validity": {"strict": "step_validity", "published": "step_validity_published"},
     "first_error": {"strict": "first_error", "lenient": "first_error_lenient"},

@@ -38,6 +38,7 @@ from misstep.solvers._critics import (
     find_agent_critic as find_agent_critic,
     find_attribution_critic as find_attribution_critic,
     find_critic as find_critic,
+    find_mistake_critic as find_mistake_critic,
     find_section_critic as find_section_critic,
     find_step_critic as find_step_critic,
 )
@@ -59,6 +60,13 @@ from misstep.solvers._marking import (
     mark_solution as mark_solution,
     marking_prompt as marking_prompt,
     require_wording as require_wording,
+)
+from misstep.solvers._mistakes import (
+    MistakeProtocol as MistakeProtocol,
+    find_mistake as find_mistake,
+    mistake_messages as mistake_messages,
+    read_step as read_step,
+    read_trace as read_trace,
 )
 from misstep.solvers._policy import Continuation as Continuation
 from misstep.solvers._recorded import recorded as recorded, recorded_best_of_n as recorded_best_of_n

@@ -22,6 +22,7 @@ from misstep.registry import (
     agent_prompts,
     find_domain,
     find_judge,
+    find_mistake_prompt,
     find_sections_prompt,
     find_step_scores_prompt,
     user_path,
@@ -41,9 +42,11 @@ from misstep.solvers._baselines import (
 )
 from misstep.solvers._calls import SEED
 from misstep.solvers._critique import critique, index_only, sections_critique
+from misstep.solvers._mistakes import MistakeProtocol, find_mistake
 from misstep.solvers._step_labels import label_steps
 from misstep.solvers._step_scores import all_invalid, all_valid, step_scores
 from misstep.solvers._stepwise import Calls, reward, stepwise
+from misstep.verdicts import Reading
 
 _WITHOUT_DATA = {
     "no_error": no_error,
@@ -250,6 +253,26 @@ def find_section_critic(
         "section_range": lambda: section_range(first, last),
     }
     return Critic(_find_solver(critic, known, SECTION_CRITICS))
+
+
+def find_mistake_critic(
+    critic: str | Solver,
+    samples: Iterable[Sample],
+    protocol: MistakeProtocol = "trace",
+    wording: Wording = "own",
+    reading: Reading = "strict",
+    calls: Calls = "sequential",
+) -> Critic:
+    """Return the critic of chains of thought that the options of a task describe.
+
+    `critic` is `critique`, a baseline, the name of any registered solver, `file.py@solver`, or a
+    solver.
+    """
+    if critic != "critique":
+        return find_critic(critic, samples)
+    limit = find_mistake_prompt(protocol).max_tokens
+    config = GenerateConfig(temperature=0.0, max_tokens=limit, seed=SEED)
+    return Critic(find_mistake(protocol, wording, reading, calls), config)
 
 
 def find_step_critic(
