@@ -4,6 +4,7 @@ from misstep.reports._best_of_n import (
     Draws,
     best_of_n,
     best_of_n_chart,
+    best_of_n_notes,
     best_of_n_records,
     best_of_n_tables,
     judge_solutions,
@@ -36,6 +37,7 @@ from misstep.reports._estimate import (
     estimate,
     estimate_eval,
     estimate_notes,
+    measured_completion,
 )
 from misstep.reports._exports import EXPORT_FORMATS, export_log
 from misstep.reports._find import (
