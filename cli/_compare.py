@@ -12,6 +12,7 @@ from misstep.reports import (
     comparison_json,
     comparison_markdown,
     comparison_method,
+    comparison_notes,
     contrast_tables,
     differing_table,
     read_run,
@@ -23,7 +24,13 @@ from misstep.reports import (
 @click.argument("logs", nargs=-1, required=True, metavar="LOG LOG...")
 @reading_option("strict", "lenient", "published")
 @click.option("--common", is_flag=True, help="Compare only the samples that all logs have.")
-@count_option("--resamples", RESAMPLES, 100, "Number of bootstrap resamples.")
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Test whether the second run of a pair is worse by less than this, e.g. 0.02.",
+)
+@click.option("--metric", help="Test only this metric. Default: all; of more than 4 runs, F1.")
+@count_option("--resamples", RESAMPLES, 100, "Number of resamples and of permutations.")
 @show_option(20, "samples on which the runs differ")
 @click.option("--markdown", is_flag=True, help="Print Markdown, not a table.")
 @json_option
@@ -31,6 +38,8 @@ def compare_runs(
     logs: tuple[str, ...],
     reading: str,
     common: bool,
+    margin: float | None,
+    metric: str | None,
     resamples: int,
     show: int,
     markdown: bool,
@@ -39,9 +48,10 @@ def compare_runs(
     """Compare runs on the same samples, in pairs.
 
     LOGs are finished logs of one eval, version and data. Accuracies are compared by McNemar's exact
-    test, F1 by a paired bootstrap.
+    test, F1 and samples in clusters by a paired permutation test.
     """
-    comparison = compare([read_run(log) for log in logs], reading, common, resamples)
+    runs = [read_run(log) for log in logs]
+    comparison = compare(runs, reading, common, resamples, margin, metric)
     if as_json:
         print_json(comparison_json(comparison))
     elif markdown:
@@ -57,6 +67,8 @@ def _print(console: Console, comparison: Comparison, show: int) -> None:
         print_table(console, table)
     console.print()
     console.print(shown(comparison_method(comparison)), highlight=False)
+    for note in comparison_notes(comparison):
+        console.print(f"\n{shown(note)}", style="yellow", highlight=False)
     count = len(comparison.differing)
     if count and show:
         console.print()

@@ -13,8 +13,10 @@ _PLACES = {
     "data": "_data:data",
     "demo": "_demo:demo",
     "run": "_run:run_eval",
+    "show": "_show:show",
     "sweep": "_sweep:sweep",
     "forge": "_forge:forge",
+    "find": "_find:find_errors",
     "import": "_import:import_results",
     "export": "_export:export_results",
     "report": "_report:write_report",
@@ -26,6 +28,7 @@ _PLACES = {
     "plot": "_plot:plot",
     "threshold": "_threshold:threshold",
     "best-of-n": "_best_of_n:best_of_n_table",
+    "prm": "_prm:prm",
 }
 """The module and function of each command."""
 

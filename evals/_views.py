@@ -55,6 +55,18 @@ AGENT_PROCESS_VIEW = _view(
     TaskSamplesSort.score("first_error", dir="desc"),
 )
 
+WHO_AND_WHEN_VIEW = _view(
+    "Who and when",
+    [
+        *("target", "answer"),
+        *(_score("attribution", value) for value in ("agent", "step", "both")),
+        *(_score("attribution_published", value) for value in ("agent", "step")),
+        *("tokens", "error"),
+    ],
+    {"attribution": "Blame", "attribution_published": "Blame (published)", "subset": "Set"},
+    TaskSamplesSort.score("attribution", "step", dir="asc"),
+)
+
 ERROR_SECTIONS_VIEW = _view(
     "Erroneous sections",
     [
@@ -79,6 +91,25 @@ STEP_VALIDITY_VIEW = _view(
     ],
     {"step_validity": "Steps", "first_error": "First error", "subset": "Class"},
     TaskSamplesSort.score("step_validity", "accuracy", dir="asc"),
+)
+
+MISTAKE_VIEW = _view(
+    "First mistakes",
+    ["target", "answer", _score("mistake_location"), "tokens", "error"],
+    {"mistake_location": "Right place", "subset": "Task"},
+    TaskSamplesSort.score("mistake_location", dir="desc"),
+)
+
+MARKING_VIEW = _view(
+    "Marks",
+    [
+        *("target", "answer"),
+        *(_score("marking", name) for name in ("mark", "step", "reason")),
+        *(_score("marking_published", name) for name in ("mark", "step", "reason")),
+        *("tokens", "error"),
+    ],
+    {"marking": "Mark", "marking_published": "Mark (published)", "subset": "Subject"},
+    TaskSamplesSort.score("marking", "mark", dir="asc"),
 )
 
 RECOVERY_VIEW = _view(

@@ -10,7 +10,7 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from errno import EISDIR
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -144,7 +144,7 @@ def _json_rows(stream: IO[bytes], address: str, refuse: Refuse) -> Iterator[RawR
             f"{address}: not valid JSON ({problem}). If each line is an object, name it .jsonl."
         ) from None
     if isinstance(rows, dict) and rows and all(isinstance(x, list) for x in rows.values()):
-        rows = list(_listed_rows(rows.values()))
+        rows = list(_listed_rows(rows))
     if not isinstance(rows, list):
         raise DataError(f"{address}: contains a JSON {type(rows).__name__}; a list is needed.")
     yield from enumerate(rows, start=1)
@@ -157,11 +157,14 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def _listed_rows(lists: Iterable[list[Any]]) -> Iterator[Any]:
-    """Yield the rows of several lists, such as the solutions of each question, with their place."""
-    for rows in lists:
+def _listed_rows(lists: Mapping[str, list[Any]]) -> Iterator[Any]:
+    """Yield the rows of several lists, such as the solutions of each question.
+
+    A row gets the key of its list and its place in it.
+    """
+    for key, rows in lists.items():
         for place, row in enumerate(rows):
-            yield {**row, "place": place} if isinstance(row, dict) else row
+            yield {**row, "key": key, "place": place} if isinstance(row, dict) else row
 
 
 def _json_lines(stream: IO[bytes], refuse: Refuse) -> Iterator[RawRow]:

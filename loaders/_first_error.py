@@ -288,6 +288,19 @@ def error_sections_dataset(
     return MemoryDataset(samples, name=dataset_name(source, subset))
 
 
+def marked_dataset(
+    source: str, subset: Subsets = None, accept: str | None = None, order: RowOrder = "interleaved"
+) -> MemoryDataset:
+    """Return rows as samples, also those whose first error is not known: they are marked, too.
+
+    The arguments are those of `first_error_dataset`.
+    """
+    rows = ordered(load_rows(source, subset, accept), order)
+    return MemoryDataset(
+        [first_error_sample(row) for row in rows], name=dataset_name(source, subset)
+    )
+
+
 def step_validity_dataset(
     source: str, subset: Subsets = None, accept: str | None = None, order: RowOrder = "interleaved"
 ) -> MemoryDataset:

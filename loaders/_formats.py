@@ -131,14 +131,16 @@ def _mr_ben_fields(content: Fields, number: int) -> Fields:
         places = [i for i, n in enumerate(numbers) if wanted and n == int(wanted[0])]
     subset = "coding" if code else str(content.get("subset") or row.subject)
     place = content.get("place", number - 1)
+    # Some rows name another question than the one that they are listed under.
+    question = str(content.get("key", row.uuid))
     return {
-        "id": f"{subset}-{row.uuid[:8]}-{place}",
+        "id": f"{subset}-{question[:8]}-{place}",
         "problem": f"{row.question}\n\n{row.options}" if row.options else row.question,
         "steps": steps,
         **_label(row.correctness == "correct", places, len(steps), row.error_step),
         "subset": subset,
         "generator": row.sampled_model,
-        "cluster": row.uuid,
+        "cluster": question,
         "subject": row.subject,
         "question": row.question,
         "options": row.options,
@@ -201,6 +203,7 @@ def _marked_fields(content: Fields, number: int) -> Fields:
         "subset": row.question_type,
         "generator": row.generator,
         "final_answer_correct": (row.answer_correctness or "correct") == "correct",
+        **({} if sub_steps else {"rule": "mr_gsm8k", "error_step": str(row.error_step)}),
         **({"error_reason": row.reason} if row.reason else {}),
         **({"sub_steps": list(map(len, sub_steps))} if sub_steps else {}),
     }

@@ -222,7 +222,7 @@ def _values_of(scope: ast.AST, name: str) -> Iterator[ast.expr]:
     """Yield the expressions that a name stands for."""
     for node in ast.walk(scope):
         if isinstance(node, ast.Assign):
-            if any(isinstance(x, ast.Name) and x.id == name for x in node.targets):
+            if any(_target_name(target) == name for target in node.targets):
                 yield node.value
         elif isinstance(node, ast.AnnAssign):
             if isinstance(node.target, ast.Name) and node.target.id == name and node.value:
@@ -236,6 +236,16 @@ def _values_of(scope: ast.AST, name: str) -> Iterator[ast.expr]:
                 yield node.value
         elif isinstance(node, ast.Return) and name == "return" and node.value:
             yield node.value
+
+
+def _target_name(target: ast.expr) -> object:
+    """Return the variable that is assigned to, or the key: `x = ...`, `data["x"] = ...`."""
+    match target:
+        case ast.Name(id=name):
+            return name
+        case ast.Subscript(slice=ast.Constant(value=key)):
+            return key
+    return None
 
 
 def _names(tree: ast.Module) -> dict[str, ast.expr]:

@@ -96,6 +96,49 @@ class WrongStepsMetadata(SolutionMetadata):
     """The indices as annotated, if some are outside of the solution."""
 
 
+class MarkedMetadata(GroupMetadata, SolutionMetadata):
+    """Metadata of a solution that a teacher has marked, as MR-Ben and MR-GSM8K have it."""
+
+    label: int
+    label_problem: str | None = None
+    """Why the label cannot be compared with a verdict, or None."""
+    printed_numbers: list[int | None] | None = None
+    """The number that each step prints; None if labels count the steps themselves."""
+    subject: str | None = None
+    question: str | None = None
+    options: str | None = None
+    solution: str | list[str] | None = None
+    """The solution as the source has it."""
+    error_step: str | None = None
+    """The first wrong step in the words of the source."""
+    error_reason: str | list[str] | None = None
+    rectified_step: str | list[str] | None = None
+    rule: str = "mr_ben"
+    """Whose published reading applies: mr_ben or mr_gsm8k."""
+
+    @property
+    def code(self) -> bool:
+        """Whether the solution is code, whose wrong line is named itself."""
+        return isinstance(self.solution, str)
+
+
+class AttributionMetadata(SolutionMetadata, GroupMetadata):
+    """Metadata of the log of a team of agents that failed."""
+
+    label: int
+    """The step of the decisive mistake."""
+    agents: list[str]
+    """Who wrote each step."""
+    mistake_agent: str
+    ground_truth: str | None = None
+
+    @property
+    def contents(self) -> list[str]:
+        """The texts of the steps, without number and speaker."""
+        numbered = enumerate(zip(self.steps, self.agents, strict=True))
+        return [step.removeprefix(f"[step {i}] {agent}\n") for i, (step, agent) in numbered]
+
+
 class RecoveryMetadata(_Metadata):
     """Metadata of a problem whose solution has a mistake."""
 
@@ -162,6 +205,15 @@ class StepRecord(BaseModel):
     probability: float | None = None
 
 
+class ReasonGrade(StoreModel):
+    """What a grader says about the reason that a critic gives for an error."""
+
+    decision: str | None = None
+    """The grader's reply; None if no reason was graded."""
+    grader: str | None = None
+    """The grader's name; None if the run has no grader."""
+
+
 class VerdictRecord(BaseModel):
     """The verdict of a critic that knows the index."""
 
@@ -194,6 +246,18 @@ def store_verdict(store: Store, record: VerdictRecord) -> None:
     """
     for name, value in record:
         store.set(f"{CriticVerdict.__name__}:{name}", value)
+
+
+class AttributionRecord(StoreModel):
+    """Which agent and which step a critic blames."""
+
+    agent: str | None = None
+    step: int | None = None
+    prediction: str | None = None
+    """The text that the published script reads; empty if the critic blames nobody; None if the
+    critic was asked for a step alone."""
+    replies: list[str] = Field(default_factory=list)
+    """What the critic replied at each call, shortened."""
 
 
 class StepValidity(StoreModel):

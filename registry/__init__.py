@@ -33,6 +33,7 @@ from misstep.registry._prompts import (
     STEPS,
     AgentPrompts,
     AnswerKind,
+    AttributionPrompts,
     ContinuationPrompts,
     Domain,
     Judge,
@@ -45,6 +46,8 @@ from misstep.registry._prompts import (
     find_continuation,
     find_domain,
     find_judge,
+    find_marking_prompt,
+    find_mistake_prompt,
     find_policy_prompt,
     find_prm,
     find_sections_prompt,
@@ -52,6 +55,7 @@ from misstep.registry._prompts import (
     injection_prompts,
     prms,
 )
+from misstep.registry._run_end import UNREAD_METRICS, cautions, log_cautions
 from misstep.registry._secrets import find_secret
 from misstep.registry._sources import (
     ROW_KINDS,

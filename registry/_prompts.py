@@ -72,10 +72,29 @@ class LabelsPrompt(Fact):
     max_tokens: int = Field(gt=0)
 
 
+class AttributionPrompt(Fact):
+    """How a critic is asked for the decisive mistake, in one of three ways."""
+
+    system: str
+    template: str
+
+
+class AttributionPrompts(Fact):
+    """How a critic is asked for the decisive mistake of a team of agents."""
+
+    answer: str
+    """The line with the true answer."""
+    max_tokens: int = Field(gt=0)
+    all_at_once: AttributionPrompt
+    step_by_step: AttributionPrompt
+    binary_search: AttributionPrompt
+
+
 class AgentPrompts(Fact):
     """How critics are asked about the logs of agents."""
 
     labels: LabelsPrompt
+    attribution: AttributionPrompts
 
 
 def agent_prompts() -> AgentPrompts:
@@ -99,6 +118,34 @@ class SectionsPrompt(Fact):
 find_sections_prompt = FactFile(
     "sections.yaml", SectionsPrompt, "sections prompt", default="deltabench"
 ).find
+
+
+class MarkingPrompt(Fact):
+    """How a critic is asked to mark a solution, and a grader to judge the critic's reason."""
+
+    template: Annotated[str, _template(PROBLEM, STEPS, STEP)]
+    step: str
+    """How the critic names a step; it replaces `{step}`."""
+    code_step: str
+    """How the critic names a line of code."""
+    grader: Annotated[str, _template(PROBLEM, STEPS)]
+    temperature: float = Field(ge=0)
+    top_p: float = Field(gt=0, le=1)
+
+
+find_marking_prompt = FactFile(
+    "marking.yaml", MarkingPrompt, "marking prompt", default="mr_ben"
+).find
+
+
+class MistakePrompt(Fact):
+    """How a critic is asked for a mistake in a chain of thought."""
+
+    template: Annotated[str, _template("{input}", STEPS)]
+    max_tokens: int = Field(gt=0)
+
+
+find_mistake_prompt = FactFile("mistakes.yaml", MistakePrompt, "protocol").find
 
 
 class StepScoresPrompt(Fact):

@@ -4,6 +4,7 @@ from misstep.reports._best_of_n import (
     Draws,
     best_of_n,
     best_of_n_chart,
+    best_of_n_notes,
     best_of_n_records,
     best_of_n_tables,
     judge_solutions,
@@ -24,18 +25,33 @@ from misstep.reports._comparison_text import (
     comparison_json,
     comparison_markdown,
     comparison_method,
+    comparison_notes,
     contrast_tables,
     differing_table,
     run_lines,
 )
+from misstep.reports._demo import Demo, run_demo
 from misstep.reports._estimate import (
     RunEstimate,
     comparable_runs,
     estimate,
     estimate_eval,
     estimate_notes,
+    measured_completion,
 )
 from misstep.reports._exports import EXPORT_FORMATS, export_log
+from misstep.reports._find import (
+    FindEstimate,
+    FoundStep,
+    check_model,
+    find_estimate,
+    find_folder,
+    find_page,
+    find_task,
+    found_steps,
+    run_find,
+    trust_lines,
+)
 from misstep.reports._forge_charts import step_counts_chart
 from misstep.reports._forge_page import (
     MAX_EXAMPLES as FORGE_REPORT_EXAMPLES,
@@ -45,7 +61,7 @@ from misstep.reports._forge_page import (
 from misstep.reports._forge_report import read_forge_report
 from misstep.reports._frames import runs_frame, samples_frame
 from misstep.reports._imports import ImportedLog, import_files
-from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
+from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard, metric_name
 from misstep.reports._paired import RESAMPLES
 from misstep.reports._power import (
     ALPHA,
@@ -74,6 +90,7 @@ from misstep.reports._recovery import (
 from misstep.reports._reference import planned_runs, reference_page, run_planned
 from misstep.reports._report import VIEWER, build_report, report_page
 from misstep.reports._runs import Logs, Run, read_logs, read_run
+from misstep.reports._show import MetricValue, RunSummary, summary_of_run
 from misstep.reports._step_scores import RewardRow, StepScores
 from misstep.reports._study_page import STUDY_FOLDER, build_study, study_runs
 from misstep.reports._tasks import eval_sizes, load_task
@@ -85,6 +102,7 @@ from misstep.reports._text import (
     file_name,
     json_text,
     one_line,
+    p_text,
     percent,
     some_ids,
     with_interval,

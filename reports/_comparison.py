@@ -3,33 +3,44 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from math import isnan
+from math import ceil, isnan
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from misstep.registry import MisstepError
+from misstep.registry import MisstepError, UnknownNameError
 from misstep.reports._frames import dataframe
 from misstep.reports._paired import (
     RESAMPLES,
     Array,
+    PairedData,
     Statistic,
     average,
-    bootstrap,
     harmonic,
     holm,
     mcnemar,
     mean_of,
+    not_worse_p,
     ratio,
 )
 from misstep.reports._runs import Run
 from misstep.reports._samples import SampleRecord, ScoreRecord
+from misstep.scorers import Estimate, paired_difference
 
 if TYPE_CHECKING:
     import pandas
 
-EXACT, BOOTSTRAP = "McNemar", "bootstrap"
+EXACT, PERMUTATION, NOT_WORSE = "McNemar", "permutation", "non-inferiority"
 
+SIGNIFICANT, POWER = 0.05, 0.8
+"""The level of all tests together, and the power for which samples are counted."""
+MOST_RUNS = 4
+"""With more runs, only the first metric is tested."""
+_PERMUTATIONS_A_TEST = 40
+"""Permutations for each test at least: with fewer, no p-value could pass Holm's correction."""
+
+_Z = NormalDist().inv_cdf(0.975)
 _SUBSET, _HAS_ERROR = 0, 1
 _FIRST_VALUE = 2
 """Columns of a sample: its subset, whether it has an error, then the values of both runs."""
@@ -53,12 +64,19 @@ class Contrast:
     only_second: int | None
     test: str
     p: float
+    independent: Estimate
+    """The difference with the interval of independent samples."""
+    stderr: float
     p_holm: float = 1.0
+    more_samples: int | None = None
+    """How many more samples would probably decide; None if it is decided, or not known."""
 
     def record(self) -> dict[str, Any]:
         """The contrast as a row. The column of the metric is called `figure`."""
         values = asdict(self)
-        return {"figure": values.pop("metric"), **values}
+        independent = values.pop("independent")
+        ends = {f"independent_{end}": independent[end] for end in ("lower", "upper")}
+        return {"figure": values.pop("metric"), **values, **ends}
 
 
 @dataclass(frozen=True)
@@ -82,8 +100,46 @@ class Comparison:
     left_out: int
     """Samples for which a run has no score."""
     resamples: int
+    margin: float | None
+    """By how much a run may be worse and still count as not inferior, if that is tested."""
+    clusters: int
     contrasts: list[Contrast]
     differing: list[DifferingSample]
+
+    def is_decided(self, contrast: Contrast) -> bool:
+        """Whether the corrected p-value is below the level."""
+        return contrast.p_holm < SIGNIFICANT
+
+    def ranking(self) -> list[tuple[str, float]]:
+        """The runs by the first metric, best first."""
+        values: dict[str, float] = {}
+        for contrast in self.headline_contrasts:
+            values |= {contrast.first: contrast.first_value, contrast.second: contrast.second_value}
+        return sorted(values.items(), key=lambda item: -item[1])
+
+    @property
+    def headline_contrasts(self) -> list[Contrast]:
+        """The contrasts of the first metric."""
+        return [c for c in self.contrasts if c.metric == self.contrasts[0].metric]
+
+    def tied_groups(self) -> list[list[str]]:
+        """The largest groups of neighbours in the ranking of which no two are told apart."""
+        told_apart = {
+            frozenset((c.first, c.second)) for c in self.headline_contrasts if self.is_decided(c)
+        }
+        order = [name for name, _ in self.ranking()]
+        groups: list[list[str]] = []
+        end = 0
+        for start in range(len(order)):
+            stop = start + 1
+            while stop < len(order) and not any(
+                frozenset((order[stop], other)) in told_apart for other in order[start:stop]
+            ):
+                stop += 1
+            if stop > end and stop - start > 1:
+                groups.append(order[start:stop])
+            end = max(end, stop)
+        return groups
 
     def frame(self) -> "pandas.DataFrame":
         """The contrasts as a dataframe."""
@@ -91,7 +147,12 @@ class Comparison:
 
 
 def compare(
-    runs: Sequence[Run], reading: str = "strict", common: bool = False, resamples: int = RESAMPLES
+    runs: Sequence[Run],
+    reading: str = "strict",
+    common: bool = False,
+    resamples: int = RESAMPLES,
+    margin: float | None = None,
+    metric: str | None = None,
 ) -> Comparison:
     """Compare runs on the samples that all of them have.
 
@@ -99,7 +160,9 @@ def compare(
         runs: Two or more runs.
         reading: strict, lenient or published.
         common: Allow runs that share only some of their samples.
-        resamples: The number of bootstrap resamples.
+        resamples: The number of bootstrap resamples, and of permutations.
+        margin: Test whether the second run of a pair is worse by less than this.
+        metric: Test only this metric. Default: all, or with more than four runs the first.
 
     Raises:
         MisstepError: The runs differ in eval, version, data or kind, or lack the reading.
@@ -117,11 +180,15 @@ def compare(
     seen = {sample.id for run in runs for sample in run.samples}
     paired = [[table[id] for id in shared] for table in tables]
     letters = [chr(ord("A") + i) if i < 26 else f"R{i + 1}" for i in range(len(runs))]
+    metrics = _chosen_metrics(runs, paired[0], scorer, metric)
+    pairs = list(combinations(range(len(runs)), 2))
+    tests = len(pairs) * len(metrics)
+    times = max(resamples, _PERMUTATIONS_A_TEST * tests)
     contrasts = [
         contrast
-        for a, b in combinations(range(len(runs)), 2)
+        for a, b in pairs
         for contrast in _contrasts(
-            (letters[a], letters[b]), (paired[a], paired[b]), runs[0].kind, scorer, resamples
+            (letters[a], letters[b]), (paired[a], paired[b]), metrics, scorer, times, margin
         )
     ]
     return Comparison(
@@ -129,7 +196,9 @@ def compare(
         reading=reading,
         samples=len(shared),
         left_out=len(seen) - len(shared),
-        resamples=resamples,
+        resamples=times,
+        margin=margin,
+        clusters=len({sample.cluster for sample in paired[0]}),
         contrasts=list(_corrected(contrasts)),
         differing=list(_differing_samples(paired, scorer)),
     )
@@ -240,39 +309,77 @@ def _error_section_metrics() -> list[ComparedMetric]:
     ]
 
 
+def _chosen_metrics(
+    runs: Sequence[Run], samples: Sequence[SampleRecord], scorer: str, name: str | None
+) -> list[ComparedMetric]:
+    subsets = len({sample.facets.get("subset", "") for sample in samples})
+    metrics = compared_metrics(runs[0].kind, samples[0].scores[scorer], subsets)
+    if name is not None:
+        known = [metric.name for metric in metrics]
+        if name not in known:
+            raise UnknownNameError("metric", name, known)
+        return [metric for metric in metrics if metric.name == name]
+    return metrics if len(runs) <= MOST_RUNS else metrics[:1]
+
+
 def _contrasts(
     letters: tuple[str, str],
     pair: tuple[Sequence[SampleRecord], Sequence[SampleRecord]],
-    kind: str,
+    metrics: Sequence[ComparedMetric],
     scorer: str,
-    resamples: int,
+    times: int,
+    margin: float | None,
 ) -> Iterator[Contrast]:
     rows, width = _value_rows(pair, scorer)
-    subsets = len({sample.facets.get("subset", "") for sample in pair[0]})
-    for metric in compared_metrics(kind, pair[0][0].scores[scorer], subsets):
-        first = metric.statistic(_FIRST_VALUE)
-        second = metric.statistic(_FIRST_VALUE + width)
-        strata = rows[:, _SUBSET] if metric.stratified else None
-        found = bootstrap(rows, first, second, strata, resamples)
-        among = rows if metric.among is None else rows[rows[:, _HAS_ERROR] == metric.among]
+    second_value = _FIRST_VALUE + width
+    swapped = np.column_stack(
+        [rows[:, :_FIRST_VALUE], rows[:, second_value:], rows[:, _FIRST_VALUE:second_value]]
+    )
+    clusters = [sample.cluster for sample in pair[0]]
+    grouped = PairedData(rows, swapped, clusters)
+    single = PairedData(rows, swapped, range(len(rows)))
+    has_clusters = len(set(clusters)) < len(clusters)
+    for metric in metrics:
+        statistics = metric.statistic(_FIRST_VALUE), metric.statistic(second_value)
+        stratum = _SUBSET if metric.stratified else None
+        found = grouped.difference(*statistics, stratum, times)
+        estimate = found.estimate
+        independent = estimate
+        if has_clusters:
+            independent = single.difference(*statistics, stratum, times).estimate
+        among = np.full(len(rows), True)
+        if metric.among is not None:
+            among = rows[:, _HAS_ERROR] == metric.among
+        own = [cluster for cluster, chosen in zip(clusters, among, strict=True) if chosen]
         test = None
-        if metric.column is not None and len(among):
+        if metric.column is not None and own:
             column = _FIRST_VALUE + metric.column
-            test = mcnemar(among[:, column].tolist(), among[:, column + width].tolist())
+            first, second = (rows[among, c].tolist() for c in (column, column + width))
+            estimate = paired_difference(second, first, own)
+            independent = paired_difference(second, first)
+            test = mcnemar(first, second)
+        exact = test is not None and len(set(own)) == len(own)
+        stderr = (estimate.upper - estimate.lower) / (2 * _Z)
+        p = test.p if exact and test else found.p
+        name = EXACT if exact else PERMUTATION
+        if margin is not None:
+            name, p = NOT_WORSE, not_worse_p(estimate.value, stderr, margin)
         yield Contrast(
             metric=metric.name,
             first=letters[0],
             second=letters[1],
-            samples=len(among),
+            samples=len(own),
             first_value=found.first,
             second_value=found.second,
-            difference=found.estimate.value,
-            lower=found.estimate.lower,
-            upper=found.estimate.upper,
+            difference=estimate.value,
+            lower=estimate.lower,
+            upper=estimate.upper,
             only_first=test.only_first if test else None,
             only_second=test.only_second if test else None,
-            test=EXACT if test else BOOTSTRAP,
-            p=test.p if test else found.p,
+            test=name,
+            p=p,
+            independent=independent,
+            stderr=stderr,
         )
 
 
@@ -297,13 +404,29 @@ def _is_usable(sample: SampleRecord, scorer: str) -> bool:
 
 
 def _corrected(contrasts: Sequence[Contrast]) -> Iterator[Contrast]:
-    """Correct the p-values of each metric for the number of pairs."""
-    by_metric: dict[str, list[Contrast]] = {}
+    """Correct all p-values for their number, and count the samples that would decide."""
+    known = [contrast for contrast in contrasts if not isnan(contrast.p)]
+    corrected = iter(holm([contrast.p for contrast in known]))
     for contrast in contrasts:
-        by_metric.setdefault(contrast.metric, []).append(contrast)
-    holms = {name: iter(holm([c.p for c in group])) for name, group in by_metric.items()}
-    for contrast in contrasts:
-        yield replace(contrast, p_holm=next(holms[contrast.metric]))
+        p_holm = float("nan") if isnan(contrast.p) else next(corrected)
+        more = None
+        if contrast.test != NOT_WORSE and not p_holm < SIGNIFICANT:
+            more = _more_samples(contrast, SIGNIFICANT / max(1, len(known)))
+        yield replace(contrast, p_holm=p_holm, more_samples=more)
+
+
+def _more_samples(contrast: Contrast, level: float) -> int | None:
+    """How many more samples a test at this level needs, if the difference is as seen.
+
+    The standard error falls with the root of the number of samples. The normal test has the power
+    POWER if the difference is the sum of two quantiles, in standard errors.
+    """
+    if not contrast.difference or isnan(contrast.stderr):
+        return None
+    normal = NormalDist()
+    reach = normal.inv_cdf(1 - level / 2) + normal.inv_cdf(POWER)
+    needed = contrast.samples * (reach * contrast.stderr / contrast.difference) ** 2
+    return max(1, ceil(needed - contrast.samples))
 
 
 def _differing_samples(

@@ -18,6 +18,8 @@ MEAN = "mean_subset_f1_score"
 """The average that the ProcessBench paper reports."""
 
 METRICS = {
+    "mistake_location": ("mean_task_accuracy", "accuracy", "said_no"),
+    "marking": ("mr_score_without_reason", "mr_score", "mcc", "task2_accuracy", "task3_accuracy"),
     "step_validity": ("prmscore", "simplicity", "soundness", "sensitivity", "f1", "negative_f1"),
     "first_error": ("f1_score", "error_accuracy", "correct_accuracy", MEAN),
     "error_sections": ("f1_macro", "precision_macro", "recall_macro", "f1_micro"),
@@ -33,6 +35,13 @@ MOST_SUBSETS = 12
 METRIC_NAMES = {
     "f1_score": "F1",
     "prmscore": "PRMScore",
+    "mean_task_accuracy": "Location accuracy, mean of tasks",
+    "said_no": "Said no mistake",
+    "mr_score": "MR-Score",
+    "mr_score_without_reason": "MR-Score without reason",
+    "mcc": "MCC",
+    "task2_accuracy": "First wrong step",
+    "task3_accuracy": "Reason",
     "f1": "F1 of valid steps",
     "negative_f1": "F1 of wrong steps",
     "error_accuracy": "Error accuracy",
@@ -56,7 +65,7 @@ def metric_name(metric: str) -> str:
     for own in SUBSET_METRIC.values():
         if metric.endswith(f"_{own}") and metric not in METRIC_NAMES:
             return f"{metric.removesuffix(f'_{own}')} F1"
-    return METRIC_NAMES.get(metric, metric.replace("_", " "))
+    return METRIC_NAMES.get(metric) or f"{metric[:1].upper()}{metric[1:].replace('_', ' ')}"
 
 
 @dataclass(frozen=True)
@@ -123,14 +132,14 @@ def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFr
         }
         for run in benchmark.runs
     ]
-    rows += _published_rows(benchmark, metrics)
+    rows += published_rows(benchmark, metrics)
     best_first = ranking_metric(benchmark, metrics)
     return dataframe(rows).sort_values(best_first, ascending=False, ignore_index=True)
 
 
 def ranking_metric(benchmark: Benchmark, metrics: Sequence[str]) -> str:
     """The metric that ranks a leaderboard: the published one if there are published results."""
-    return MEAN if MEAN in metrics and any(_published_rows(benchmark, metrics)) else metrics[0]
+    return MEAN if MEAN in metrics and any(published_rows(benchmark, metrics)) else metrics[0]
 
 
 def _metric_columns(values: Mapping[str, float], metrics: Sequence[str]) -> FrameRow:
@@ -138,7 +147,8 @@ def _metric_columns(values: Mapping[str, float], metrics: Sequence[str]) -> Fram
     return {column: values.get(column, nan) for column in columns}
 
 
-def _published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[FrameRow]:
+def published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[FrameRow]:
+    """Yield the published results on the data of a benchmark, as rows of its leaderboard."""
     source, _, subset = benchmark.data.partition("-")
     seen: set[tuple[object, ...]] = set()
     for table in published().values():

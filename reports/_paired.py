@@ -1,7 +1,8 @@
-"""Tests of two runs on the same samples: McNemar's exact test, paired bootstrap, Holm."""
+"""Tests of two runs on the same samples: McNemar, permutation, bootstrap intervals, Holm."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
@@ -73,47 +74,113 @@ class Difference:
     p: float
 
 
-def bootstrap(
-    rows: Array,
-    first: Statistic,
-    second: Statistic,
-    strata: Array | None = None,
-    resamples: int = RESAMPLES,
-) -> Difference:
-    """Bootstrap the difference of two metrics over the same samples, within strata if given.
+class PairedData:
+    """Samples of two runs, counted by kind of cluster.
 
-    A resample is a multinomial draw over the distinct rows: the same distribution, and faster.
+    A cell is a kind of sample: all of its values, in both runs. A cluster is a count of samples by
+    cell. There are few kinds of cells and of clusters, so resamples and permutations draw numbers
+    of clusters of each kind: the same distribution as to draw one cluster after another, and
+    faster.
     """
-    keyed = rows if strata is None else np.column_stack([strata, rows])
-    cells, counts = np.unique(keyed, axis=0, return_counts=True)
-    groups = np.zeros(len(cells)) if strata is None else cells[:, 0]
-    values = cells if strata is None else cells[:, 1:]
-    generator = np.random.default_rng(SEED)
-    parts = []
-    left = resamples
-    while left:
-        size = min(left, max(1, _MOST_CELLS // len(cells)))
-        drawn = np.empty((size, len(cells)))
-        for group in np.unique(groups):
-            of_group = groups == group
-            total = int(counts[of_group].sum())
-            drawn[:, of_group] = generator.multinomial(total, counts[of_group] / total, size=size)
-        parts.append(second(drawn, values) - first(drawn, values))
-        left -= size
-    draws = np.concatenate(parts)
-    whole = counts[np.newaxis, :].astype(np.float64)
-    a, b = float(first(whole, values)[0]), float(second(whole, values)[0])
-    return Difference(a, b, from_draws(b - a, draws), bootstrap_p(draws))
+
+    def __init__(self, rows: Array, swapped: Array, clusters: Sequence[Hashable]) -> None:
+        """Count the samples.
+
+        Args:
+            rows: The values of each sample.
+            swapped: The same rows with the values of both runs exchanged.
+            clusters: The cluster of each sample.
+        """
+        n = len(rows)
+        self.cells, places = np.unique(np.concatenate([rows, swapped]), axis=0, return_inverse=True)
+        own, other = places.reshape(2, n)
+        # The cell that each cell becomes if the runs are exchanged.
+        self._exchanged = np.zeros(len(self.cells), dtype=int)
+        self._exchanged[own], self._exchanged[other] = other, own
+        numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
+        contents = np.zeros((len(numbers), len(self.cells)))
+        for cluster, cell in zip(clusters, own.tolist(), strict=True):
+            contents[numbers[cluster], cell] += 1
+        self._kinds, self._counts = np.unique(contents, axis=0, return_counts=True)
+        self._kept: dict[tuple[str, int | None, int], list[Array]] = {}
+
+    def difference(
+        self, first: Statistic, second: Statistic, stratum: int | None, times: int
+    ) -> Difference:
+        """Estimate the difference of two metrics, and test it.
+
+        The interval is that of resamples of clusters, within the strata of a column if given. The
+        p-value is that of a permutation test: if the runs do not differ, then exchanging them in
+        any cluster changes nothing.
+        """
+        whole = (self._counts @ self._kinds)[np.newaxis, :]
+        a, b = (float(one(whole, self.cells)[0]) for one in (first, second))
+        draws, exchanged = (
+            np.concatenate([second(part, self.cells) - first(part, self.cells) for part in parts])
+            for parts in (
+                self._drawn("resamples", stratum, times),
+                self._drawn("exchanges", None, times),
+            )
+        )
+        return Difference(a, b, from_draws(b - a, draws), permutation_p(b - a, exchanged))
+
+    def _drawn(self, what: str, stratum: int | None, times: int) -> Iterable[Array]:
+        """Return counts by resample and cell. All metrics share them if they fit in memory."""
+        key = (what, stratum, times)
+        if key in self._kept:
+            return self._kept[key]
+        parts = self._exchanges(times) if what == "exchanges" else self._resamples(stratum, times)
+        if times * len(self.cells) > _MOST_CELLS:
+            return parts
+        self._kept[key] = list(parts)
+        return self._kept[key]
+
+    def _sizes(self, times: int) -> Iterator[int]:
+        """Yield the sizes of batches that fit in memory."""
+        most = max(1, _MOST_CELLS // max(self._kinds.shape))
+        yield from (min(most, times - start) for start in range(0, times, most))
+
+    def _resamples(self, stratum: int | None, times: int) -> Iterator[Array]:
+        generator = np.random.default_rng(SEED)
+        strata = np.zeros(len(self._kinds))
+        if stratum is not None:
+            strata = self.cells[self._kinds.argmax(axis=1), stratum]
+        for size in self._sizes(times):
+            drawn = np.empty((size, len(self._kinds)))
+            for group in np.unique(strata):
+                chosen = strata == group
+                counts = self._counts[chosen]
+                shares = counts / counts.sum()
+                drawn[:, chosen] = generator.multinomial(counts.sum(), shares, size=size)
+            yield drawn @ self._kinds
+
+    def _exchanges(self, times: int) -> Iterator[Array]:
+        generator = np.random.default_rng(SEED)
+        exchanged = np.zeros_like(self._kinds)
+        exchanged[:, self._exchanged] = self._kinds
+        for size in self._sizes(times):
+            moved = generator.binomial(self._counts, 0.5, size=(size, len(self._counts)))
+            yield (self._counts - moved) @ self._kinds + moved @ exchanged
 
 
-def bootstrap_p(draws: Array) -> float:
-    """Twice the share of resamples on the rarer side of no difference.
+def permutation_p(observed: float, exchanged: Array) -> float:
+    """The share of permutations whose difference is at least as large, in either direction.
 
-    One is added to both counts, as in a permutation test, so that p is never 0.
+    The observed order is one of the permutations, so that p is never 0.
     """
-    known = draws[~np.isnan(draws)]
-    below, above = int((known <= 0).sum()), int((known >= 0).sum())
-    return min(1.0, 2 * (min(below, above) + 1) / (known.size + 1))
+    known = np.abs(exchanged[~np.isnan(exchanged)])
+    if np.isnan(observed) or not known.size:
+        return float("nan")
+    # Equal differences can differ in their last bits.
+    as_large = int((known >= abs(observed) - 1e-12).sum())
+    return (as_large + 1) / (known.size + 1)
+
+
+def not_worse_p(difference: float, stderr: float, margin: float) -> float:
+    """The one-sided p-value of `worse by the margin or more`, by the normal distribution."""
+    if not stderr > 0:
+        return float("nan")
+    return 1 - NormalDist().cdf((difference + margin) / stderr)
 
 
 def mean_of(column: int, where: Mapping[int, float] | None = None) -> Statistic:

@@ -8,7 +8,14 @@ from typing import Any
 import anyio.to_thread
 from inspect_ai.model import ModelCall
 
-from misstep.providers import ModelRequest, Provider, Response, read_scoring_messages, scored_output
+from misstep.providers import (
+    ModelRequest,
+    Provider,
+    Response,
+    read_scoring_messages,
+    scored_output,
+    unscored_output,
+)
 from misstep.registry import ModelError, Prm
 from misstep.rewards._prm_format import find_scoring_prm, prm_input, read_reward
 
@@ -20,11 +27,11 @@ class LocalPrmAPI(Provider):
 
     - `path`: a folder with the weights. Default: the repository on the Hugging Face hub.
     - `device`: such as cuda. Default: cpu.
-    - `head`: it overrides the registry.
+    - `head`, `template`, `step_token`: they override the registry.
     - `trust_remote_code=true`: allow a model to run its own code on this machine.
     """
 
-    ARGUMENTS = ("path", "device", "trust_remote_code", "head")
+    ARGUMENTS = ("path", "device", "trust_remote_code", "head", "template", "step_token")
     scores_steps = True
 
     def configure(self, arguments: Mapping[str, Any]) -> None:
@@ -56,6 +63,9 @@ class LocalPrmAPI(Provider):
         call = ModelCall.create({"input": text}, None)
         started = time.monotonic()
         tokens, results = await anyio.to_thread.run_sync(self.loaded.step_logits, self.prm, text)
+        if results is None:
+            reason = f"the input has {tokens} tokens, more than the model's context"
+            return unscored_output(self.model_name, reason, tokens), call
         call.set_response({"data": results}, time.monotonic() - started)
         rewards = [read_reward(self.prm, values, probabilities=False) for values in results]
         check = f"step_token ({self.prm.step_token!r}): the tokenizer must know it as one token"
@@ -96,9 +106,15 @@ class _LoadedPrm:
         self.torch = torch
         self.model = model.to(device).eval()
 
-    def step_logits(self, prm: Prm, text: str) -> tuple[int, list[list[float]]]:
-        """Return the number of tokens of a text, and the logits of the labels after each step."""
+    def step_logits(self, prm: Prm, text: str) -> tuple[int, list[list[float]] | None]:
+        """Return the number of tokens of a text, and the logits of the labels after each step.
+
+        There are no logits if the text is longer than the model's context.
+        """
         tokens = self.tokenizer(text, return_tensors="pt").to(self.model.device)
+        length = tokens["input_ids"].shape[1]
+        if length > (getattr(self.model.config, "max_position_embeddings", None) or length):
+            return length, None
         # If a word has several tokens, its last token ends the step.
         end = self.tokenizer.encode(str(prm.step_token), add_special_tokens=False)[-1]
         with self.torch.no_grad():

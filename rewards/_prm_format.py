@@ -28,14 +28,15 @@ def find_scoring_prm(model: str, arguments: Mapping[str, object], judge_provider
 def prm_input(prm: Prm, problem: str, steps: Sequence[str], bos: str = "") -> str:
     """Return the whole input of a reward model."""
     token = str(prm.step_token)
-    # A separator inside a step would end the step, so it gets a space inside. A line break stays as
-    # it is: steps do contain line breaks, and there the position of the token decides.
+    # A separator inside a text would count as the end of a step, so it gets a space inside. A line
+    # break stays as it is: texts do contain line breaks, and there the token's position decides.
     harmless = token if token.isspace() else f"{token[0]} {token[1:]}"
     joined = "".join(
         fill(str(prm.step), {STEP: step.replace(token, harmless), NUMBER: str(number)})
         for number, step in enumerate(steps, start=1)
     )
-    return fill(str(prm.template), {PROBLEM: problem, STEPS: joined, BOS: bos})
+    values = {PROBLEM: problem.replace(token, harmless), STEPS: joined, BOS: bos}
+    return fill(str(prm.template), values)
 
 
 def prm_pieces(prm: Prm, problem: str, steps: Sequence[str], bos: str = "") -> list[str]:
@@ -63,6 +64,19 @@ def read_reward(prm: Prm, values: object, probabilities: bool) -> float:
         return nan
     right = prm.labels.index(str(prm.right))
     return numbers[right] if probabilities else _softmax(numbers)[right]
+
+
+def are_probabilities(results: Sequence[object]) -> bool:
+    """Return whether results with several values each are probabilities: they add up to 1.
+
+    Logits do not. A softmax of probabilities would squeeze rewards into 0.27 to 0.73.
+    """
+    lists = [values for values in results if isinstance(values, list) and len(values) > 1]
+    return bool(lists) and all(
+        all(isinstance(value, int | float) and 0 <= value <= 1 for value in values)
+        and abs(sum(values) - 1) < 1e-3
+        for values in lists
+    )
 
 
 def _sigmoid(x: float) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 from inspect_ai.model import ModelCall, ModelOutput
+from inspect_ai.util import collect
 
 from misstep._inspect_private import RetryDecision, classify_http_retry
 from misstep.providers import (
@@ -23,9 +24,19 @@ from misstep.providers import (
     unscored_output,
 )
 from misstep.registry import ModelError, Prm
-from misstep.rewards._prm_format import BOS, find_scoring_prm, prm_input, prm_pieces, read_reward
+from misstep.rewards._prm_format import (
+    BOS,
+    are_probabilities,
+    find_scoring_prm,
+    prm_input,
+    prm_pieces,
+    read_reward,
+)
 
 _BASE_URL = "MISSTEP_PRM_BASE_URL"
+_API_KEY = "MISSTEP_PRM_API_KEY"
+_MOST_TOKENIZED = 10_000
+"""How many texts the provider keeps tokenized. The steps of a search come again and again."""
 _MAX_QUOTED = 2000
 """How many characters of a server's answer the log and the messages quote."""
 
@@ -33,15 +44,15 @@ _MAX_QUOTED = 2000
 class ServedPrmAPI(Provider):
     """A process reward model of the registry, on a server: `prm/qwen2.5-math-prm-7b`.
 
-    The address of the server is `--model-base-url` or `MISSTEP_PRM_BASE_URL`. Model arguments
-    (`-M name=value`):
+    The address of the server is `--model-base-url` or `MISSTEP_PRM_BASE_URL`. The key of a
+    protected server is `MISSTEP_PRM_API_KEY`. Model arguments (`-M name=value`):
 
     - `served`: the name of the model on the server.
     - `bos`: the text that begins the input, if the template has a place for it.
-    - `route`, `returns`, `step_token`, `values`: they override the registry.
+    - `route`, `returns`, `template`, `step_token`, `values`: they override the registry.
     """
 
-    ARGUMENTS = ("served", "bos", "route", "returns", "step_token", "values")
+    ARGUMENTS = ("served", "bos", "route", "returns", "template", "step_token", "values")
     scores_steps = True
 
     def configure(self, arguments: Mapping[str, Any]) -> None:
@@ -62,8 +73,10 @@ class ServedPrmAPI(Provider):
                 f"--model-base-url http://localhost:8000, or set {_BASE_URL}."
             )
         self.url = url.rstrip("/").removesuffix("/v1")
-        self.headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        key = self.api_key or os.environ.get(_API_KEY)
+        self.headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http = HttpClient(self.url)
+        self._known_tokens: dict[str, list[int]] = {}
 
     async def respond(self, request: ModelRequest) -> Response:
         """Score the steps of a solution with one request."""
@@ -80,6 +93,8 @@ class ServedPrmAPI(Provider):
             body["input"] = [prm_input(self.prm, problem, steps[:end], self.bos) for end in ends]
         else:
             body["input"] = prm_input(self.prm, problem, steps, self.bos)
+        if self.prm.values == "logits":
+            body["use_activation"] = False  # vLLM returns probabilities unless told otherwise
         call = ModelCall.create(body, None)
         started = time.monotonic()
         response = await self._http.post(f"{self.url}{self.prm.route}", body, self.headers)
@@ -113,6 +128,12 @@ class ServedPrmAPI(Provider):
         rewards = None
         if results is not None:
             probabilities = self.prm.values == "probabilities"
+            if not probabilities and are_probabilities(results):
+                raise ModelError(
+                    f"prm/{self.model_name}: the registry says that the server returns logits, but "
+                    "the values of each step add up to 1: they are probabilities. "
+                    "Use -M values=probabilities."
+                )
             rewards = [read_reward(self.prm, values, probabilities) for values in results]
         check = (
             f"step_token ({self.prm.step_token!r}), returns ({self.prm.returns!r}) and the "
@@ -125,12 +146,17 @@ class ServedPrmAPI(Provider):
 
         Each piece is tokenized separately, because the model was trained this way.
         """
-        end = (await self._tokenize(str(self.prm.step_token)))[-1]
-        before, *pieces = prm_pieces(self.prm, problem, steps, self.bos)
-        tokens = await self._tokenize(before)
-        positions = []
+        texts = [str(self.prm.step_token), *prm_pieces(self.prm, problem, steps, self.bos)]
+        unknown = [text for text in dict.fromkeys(texts) if text not in self._known_tokens]
+        if len(self._known_tokens) + len(unknown) > _MOST_TOKENIZED:
+            self._known_tokens.clear()
+            unknown = list(dict.fromkeys(texts))
+        found = await collect(*(self._tokenize(text) for text in unknown))
+        self._known_tokens |= dict(zip(unknown, found, strict=True))
+        end, before, *pieces = (self._known_tokens[text] for text in texts)
+        tokens, positions = list(before), []
         for piece in pieces:
-            tokens += [*await self._tokenize(piece), end]
+            tokens += [*piece, end[-1]]
             positions.append(len(tokens) - 1)
         return tokens, positions
 

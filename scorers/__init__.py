@@ -6,6 +6,15 @@ from misstep.scorers._answer_equality import (
     compare_answers as compare_answers,
     compare_texts as compare_texts,
 )
+from misstep.scorers._attribution import (
+    attribution as attribution,
+    attribution_published as attribution_published,
+)
+from misstep.scorers._attribution_replies import (
+    Blame as Blame,
+    prediction_text as prediction_text,
+    read_blame as read_blame,
+)
 from misstep.scorers._detections import (
     Detection as Detection,
     detection as detection,
@@ -30,8 +39,17 @@ from misstep.scorers._intervals import (
     from_draws as from_draws,
     harmonic_mean as harmonic_mean,
     mean_estimate as mean_estimate,
+    paired_difference as paired_difference,
     share as share,
 )
+from misstep.scorers._marking import (
+    marking as marking,
+    marking_published as marking_published,
+    needs_grade as needs_grade,
+)
+from misstep.scorers._marking_metrics import marking_metrics as marking_metrics
+from misstep.scorers._mistake_location import mistake_location as mistake_location
+from misstep.scorers._named_step import named_step as named_step
 from misstep.scorers._prm_score import (
     PrmScore as PrmScore,
     prm_score_metrics as prm_score_metrics,

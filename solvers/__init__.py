@@ -1,5 +1,10 @@
 """What is asked of a model: critiques, votes, verdicts on steps, recovery, search, baselines."""
 
+from misstep.solvers._attribution import (
+    PROTOCOLS as PROTOCOLS,
+    Protocol as Protocol,
+    attribute as attribute,
+)
 from misstep.solvers._baselines import (
     all_sections as all_sections,
     arithmetic as arithmetic,
@@ -31,13 +36,16 @@ from misstep.solvers._critics import (
     STEP_CRITICS as STEP_CRITICS,
     Critic as Critic,
     find_agent_critic as find_agent_critic,
+    find_attribution_critic as find_attribution_critic,
     find_critic as find_critic,
+    find_mistake_critic as find_mistake_critic,
     find_section_critic as find_section_critic,
     find_step_critic as find_step_critic,
 )
 from misstep.solvers._critique import (
     critique as critique,
     critique_prompt as critique_prompt,
+    index_only as index_only,
     sections_critique as sections_critique,
     sections_prompt as sections_prompt,
     warn_of_long_prompts as warn_of_long_prompts,
@@ -46,6 +54,19 @@ from misstep.solvers._guided_search import (
     Method as Method,
     guided_search as guided_search,
     search_config as search_config,
+)
+from misstep.solvers._marking import (
+    grading_prompt as grading_prompt,
+    mark_solution as mark_solution,
+    marking_prompt as marking_prompt,
+    require_wording as require_wording,
+)
+from misstep.solvers._mistakes import (
+    MistakeProtocol as MistakeProtocol,
+    find_mistake as find_mistake,
+    mistake_messages as mistake_messages,
+    read_step as read_step,
+    read_trace as read_trace,
 )
 from misstep.solvers._policy import Continuation as Continuation
 from misstep.solvers._recorded import recorded as recorded, recorded_best_of_n as recorded_best_of_n

@@ -22,11 +22,13 @@ from misstep.registry import (
     agent_prompts,
     find_domain,
     find_judge,
+    find_mistake_prompt,
     find_sections_prompt,
     find_step_scores_prompt,
     user_path,
 )
 from misstep.scorers import StructuredReply
+from misstep.solvers._attribution import PROTOCOLS, attribute
 from misstep.solvers._baselines import (
     all_sections,
     arithmetic,
@@ -39,10 +41,12 @@ from misstep.solvers._baselines import (
     uniform,
 )
 from misstep.solvers._calls import SEED
-from misstep.solvers._critique import critique, sections_critique
+from misstep.solvers._critique import critique, index_only, sections_critique
+from misstep.solvers._mistakes import MistakeProtocol, find_mistake
 from misstep.solvers._step_labels import label_steps
 from misstep.solvers._step_scores import all_invalid, all_valid, step_scores
 from misstep.solvers._stepwise import Calls, reward, stepwise
+from misstep.verdicts import Reading
 
 _WITHOUT_DATA = {
     "no_error": no_error,
@@ -53,7 +57,9 @@ _WITHOUT_DATA = {
 }
 BASELINES = (*_WITHOUT_DATA, "label_distribution")
 """Critics of first errors that call no model."""
-CRITICS = ("critique", "stepwise", "reward", *BASELINES)
+CRITICS = ("critique", "stepwise", "reward", "index_only", *BASELINES)
+_INDEX_TOKENS = 16
+"""The most tokens of a reply that is only an index."""
 SECTION_BASELINES = ("no_error", "all_sections", "section_range")
 SECTION_CRITICS = ("critique", *SECTION_BASELINES)
 STEP_CRITICS = ("critique", "stepwise", "reward", "all_valid", "all_invalid")
@@ -119,6 +125,9 @@ def find_critic(
         )
         by_steps = critic == "stepwise"
         return Critic(stepwise(style, calls) if by_steps else reward(style, threshold), config)
+    if critic == "index_only":
+        config = GenerateConfig(temperature=0.0, max_tokens=_INDEX_TOKENS, seed=SEED)
+        return Critic(index_only(domain, tag), config)
     if critic == "label_distribution":
         return Critic(label_distribution(dict(Counter(str(one.target) for one in samples))))
     return Critic(_find_solver(critic, _WITHOUT_DATA, CRITICS))
@@ -189,6 +198,34 @@ def find_agent_critic(
     )
 
 
+def find_attribution_critic(
+    critic: str | Solver,
+    samples: Iterable[Sample],
+    ground_truth: bool = True,
+    wording: Wording = "own",
+    votes: int = 1,
+    style: str = "agent",
+    calls: Calls = "sequential",
+    threshold: float | None = None,
+    context: int | None = None,
+) -> Critic:
+    """Return the critic of failed agents that the options of a task describe.
+
+    `critic` is one of PROTOCOLS, or a critic of trajectories that names a step.
+    """
+    if critic not in PROTOCOLS:
+        return find_agent_critic(critic, samples, votes, style, calls, threshold, context, wording)
+    if votes != 1 or threshold is not None or context is not None:
+        raise MisstepError(
+            "votes and context go with critic=critique, and a threshold goes with critic=reward, "
+            f"not {critic!r}."
+        )
+    if wording not in get_args(Wording):
+        raise UnknownNameError("wording", wording, get_args(Wording))
+    config = GenerateConfig(max_tokens=agent_prompts().attribution.max_tokens, seed=SEED)
+    return Critic(attribute(critic, ground_truth, wording), config)
+
+
 def find_section_critic(
     critic: str | Solver, structured: bool = False, first: int = 3, last: int = 36
 ) -> Critic:
@@ -216,6 +253,26 @@ def find_section_critic(
         "section_range": lambda: section_range(first, last),
     }
     return Critic(_find_solver(critic, known, SECTION_CRITICS))
+
+
+def find_mistake_critic(
+    critic: str | Solver,
+    samples: Iterable[Sample],
+    protocol: MistakeProtocol = "trace",
+    wording: Wording = "own",
+    reading: Reading = "strict",
+    calls: Calls = "sequential",
+) -> Critic:
+    """Return the critic of chains of thought that the options of a task describe.
+
+    `critic` is `critique`, a baseline, the name of any registered solver, `file.py@solver`, or a
+    solver.
+    """
+    if critic != "critique":
+        return find_critic(critic, samples)
+    limit = find_mistake_prompt(protocol).max_tokens
+    config = GenerateConfig(temperature=0.0, max_tokens=limit, seed=SEED)
+    return Critic(find_mistake(protocol, wording, reading, calls), config)
 
 
 def find_step_critic(

@@ -80,7 +80,7 @@ def test_runs_of_each_eval_are_compared_by_its_own_metrics(others):
     assert set(found["guided_search"]) == {"accuracy"}
     sections = found["deltabench_sections"]
     assert sections["f1_macro"].difference == pytest.approx(-0.4)
-    assert sections["f1_macro"].test == "bootstrap"
+    assert sections["f1_macro"].test == "permutation"
     assert sections["f1_micro"].first_value == pytest.approx(0.4)
 
 

@@ -28,6 +28,7 @@ def judged(label, verdict, finding, *, length=9, critic="a", dependants=0):
         label=label,
         n_steps=length,
         dependants=dependants,
+        cluster="row",
         facets={"error_type": "sign"},
         scores={},
         error=None,

@@ -46,13 +46,59 @@ async def test_a_step_token_inside_a_step_cannot_end_it():
 
 
 @pytest.mark.anyio
-async def test_math_shepherd_compares_the_logits_of_plus_and_minus():
+async def test_a_step_token_in_the_problem_cannot_end_a_step():
+    with OpenAIServer(pooling=lambda text: [[0.1, 0.9]] * text.count("<extra_0>")) as server:
+        url = server.url.removesuffix("/v1")
+        async with get_model("prm/qwen2.5-math-prm-7b", base_url=url, memoize=False) as model:
+            output = await model.generate(scoring_messages("What does <extra_0> do?", STEPS))
+    assert output.metadata == {"rewards": [0.9, 0.9]}
+
+
+@pytest.mark.anyio
+async def test_math_shepherd_gives_the_probability_of_plus():
     output, [request] = await ask(
-        "math-shepherd-mistral-7b-prm", lambda text: [[2.0, 0.0], [-1.0, 3.0]]
+        "math-shepherd-mistral-7b-prm", lambda text: [[0.75, 0.25], [0.125, 0.875]]
     )
     assert request.body["input"] == ("How much? Step 1: 2 + 2 = 4. ки\nStep 2: 4 * 3 = 13. ки\n")
+    assert "use_activation" not in request.body
+    assert output.metadata["rewards"] == [0.75, 0.125]
+
+
+@pytest.mark.anyio
+async def test_logits_are_asked_for_as_such_and_become_probabilities():
+    output, [request] = await ask(
+        "math-shepherd-mistral-7b-prm", lambda text: [[2.0, 0.0], [-1.0, 3.0]], values="logits"
+    )
+    assert request.body["use_activation"] is False
     expected = [exp(2) / (exp(2) + 1), exp(-1) / (exp(-1) + exp(3))]
     assert output.metadata["rewards"] == pytest.approx(expected)
+
+
+@pytest.mark.anyio
+async def test_probabilities_are_not_taken_for_logits():
+    with pytest.raises(MisstepError, match="-M values=probabilities"):
+        await ask("qwen2.5-math-prm-7b", lambda text: [[0.1, 0.9], [0.75, 0.25]], values="logits")
+
+
+@pytest.mark.anyio
+async def test_the_key_of_a_protected_server_is_a_variable(monkeypatch):
+    monkeypatch.setenv("MISSTEP_PRM_API_KEY", "secret-key")
+    _, [request] = await ask("qwen2.5-math-prm-7b", lambda text: [[0.1, 0.9]] * 2)
+    assert request.headers["authorization"] == "Bearer secret-key"
+
+
+@pytest.mark.anyio
+async def test_a_text_is_tokenized_once():
+    with OpenAIServer(pooling=lambda tokens: [[0.5]] * len(tokens)) as server:
+        url = server.url.removesuffix("/v1")
+        async with get_model(
+            "prm/skywork-prm-1.5b", base_url=url, memoize=False, bos="<s>"
+        ) as model:
+            for end in (1, 2):
+                await model.generate(scoring_messages("How much?", STEPS[:end]))
+        paths = [request.path for request in server.requests]
+    # The separator, the problem and each of the two steps; a reward call for each solution.
+    assert (paths.count("/tokenize"), paths.count("/pooling")) == (4, 2)
 
 
 @pytest.mark.anyio

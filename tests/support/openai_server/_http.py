@@ -113,11 +113,11 @@ class Connection(asyncio.Protocol):
         """Send the response to the request in progress."""
         if self._transport.is_closing():
             return
+        headers = {"content_type": "application/json", **response.headers}
         lines = [
             f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
-            "content-type: application/json",
             f"content-length: {len(response.body)}",
-            *(f"{name.replace('_', '-')}: {value}" for name, value in response.headers.items()),
+            *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items()),
         ]
         head = "\r\n".join([*lines, "", ""]).encode("latin-1")
         middle = len(response.body) // 2

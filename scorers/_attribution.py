@@ -1,0 +1,154 @@
+"""The scorers of failure attribution: which agent, and which step; ours and published."""
+
+from collections.abc import Iterator, Sequence
+from math import nan
+from typing import Any
+
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
+from inspect_ai.solver import TaskState
+
+from misstep.samples import AttributionMetadata, AttributionRecord, critic_verdict
+from misstep.scorers._attribution_replies import (
+    Blame,
+    plain_name,
+    prediction_text,
+    published_hits,
+    read_blame_published,
+)
+from misstep.scorers._first_error import votes_of
+from misstep.scorers._intervals import share
+from misstep.scorers._votes import tally
+from misstep.verdicts import Unread
+
+TOLERANCES = (1, 3, 5)
+"""How many steps a prediction may be off."""
+
+
+# A mean over epochs loses the predicted step, so the metrics count every epoch.
+@metric(name="attribution_metrics", scores="unreduced")
+def attribution_metrics() -> Metric:
+    """Accuracy of agent, step and both, steps within a tolerance, and a random guess beside."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        return dict(_metrics(scores))
+
+    return compute
+
+
+@metric(name="published_attribution_metrics", scores="unreduced")
+def published_attribution_metrics() -> Metric:
+    """Accuracy of agent and step by the published rule."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        return {f"{name}_accuracy": _mean(_values(scores, name)) for name in ("agent", "step")}
+
+    return compute
+
+
+def _values(scores: Sequence[SampleScore], name: str) -> list[float]:
+    return [float(one.score.as_dict()[name] or 0) for one in scores]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else nan
+
+
+def _metrics(scores: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
+    metadata = [one.score.metadata or {} for one in scores]
+    known = [AttributionMetadata.model_validate(one.sample_metadata or {}) for one in scores]
+    clusters = [
+        about.cluster or str(one.sample_id) for about, one in zip(known, scores, strict=True)
+    ]
+    for name in ("agent", "step"):
+        estimate = share(_values(scores, name), clusters)
+        yield f"{name}_accuracy", estimate.value
+        yield from estimate.interval(f"{name}_accuracy")
+    yield "both", _mean(_values(scores, "both"))
+    for most in TOLERANCES:
+        off = [one.get("off_by") for one in metadata]
+        yield f"step_within_{most}", _mean([float(x is not None and x <= most) for x in off])
+    yield "unread", _mean([float("unread" in one) for one in metadata])
+    yield "out_of_range", _mean([float("out_of_range" in one) for one in metadata])
+    yield "random_agent", _mean([1 / len(set(about.agents)) for about in known])
+    yield "random_step", _mean([1 / len(about.steps) for about in known])
+
+
+@scorer(metrics=[attribution_metrics()])
+def attribution() -> Scorer:
+    """Score the agent and the step that a critic blames. Names and numbers must be equal.
+
+    Names are compared without case, punctuation and a bracketed tail. A critic that names only a
+    step blames the agent that wrote it.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        about = state.metadata_as(AttributionMetadata)
+        return score_blame(_blame(state, about), about)
+
+    return score
+
+
+@scorer(metrics=[published_attribution_metrics()])
+def attribution_published() -> Scorer:
+    """Score the agent and the step that a critic blames by Who&When's script.
+
+    The true name must be a part of the predicted word, and the true number a part of the predicted
+    digits.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        about = state.metadata_as(AttributionMetadata)
+        text = state.store_as(AttributionRecord).prediction
+        if text is None:
+            blame = _blame(state, about)
+            known = blame.step is not None and blame.agent is not None
+            text = prediction_text(blame.agent or "", blame.step or 0) if known else ""
+        read = read_blame_published(text)
+        agent, step = published_hits(read, about.mistake_agent, about.label)
+        return Score(
+            value={"agent": float(agent), "step": float(step)},
+            answer=None if read is None else f"{read[0]} {read[1]}",
+            explanation="The published rule: the true name is a part of the predicted word, the "
+            "true number a part of the predicted digits."
+            if read
+            else "The published script reads no prediction.",
+            reason=None if read else "invalid_response_format",
+        )
+
+    return score
+
+
+def _blame(state: TaskState, about: AttributionMetadata) -> Blame:
+    """Return whom and what the critic blames: as it said, or by the step alone."""
+    left = state.store_as(AttributionRecord)
+    if left.prediction is not None:
+        return Blame(left.agent, left.step)
+    verdict = tally(votes_of(state, critic_verdict(state.store, state.output), "strict")).verdict
+    if isinstance(verdict, Unread):
+        return Blame()
+    inside = 0 <= verdict < len(about.steps)
+    return Blame(about.agents[verdict] if inside else None, verdict)
+
+
+def score_blame(blame: Blame, about: AttributionMetadata) -> Score:
+    """Score whom and what a critic blames."""
+    agent = blame.agent is not None and plain_name(blame.agent) == plain_name(about.mistake_agent)
+    step = blame.step == about.label
+    metadata: dict[str, Any] = {}
+    if blame.step is not None:
+        metadata["off_by"] = abs(blame.step - about.label)
+        if not 0 <= blame.step < len(about.steps):
+            metadata["out_of_range"] = True
+    missing = [name for name in ("agent", "step") if getattr(blame, name) is None]
+    if missing:
+        metadata["unread"] = " and ".join(missing)
+    shown = "nobody" if blame.agent is None else blame.agent
+    where = "no step" if blame.step is None else f"step {blame.step}"
+    return Score(
+        value={"agent": float(agent), "step": float(step), "both": float(agent and step)},
+        answer=f"{shown}, {where}",
+        explanation=f"Blamed: {shown}, {where}. To blame: {about.mistake_agent}, step "
+        f"{about.label} (of 0 to {len(about.steps) - 1}).",
+        reason="invalid_response_format" if missing else None,
+        metadata=metadata,
+    )
