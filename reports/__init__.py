@@ -40,6 +40,18 @@ from misstep.reports._estimate import (
     measured_completion,
 )
 from misstep.reports._exports import EXPORT_FORMATS, export_log
+from misstep.reports._find import (
+    FindEstimate,
+    FoundStep,
+    check_model,
+    find_estimate,
+    find_folder,
+    find_page,
+    find_task,
+    found_steps,
+    run_find,
+    trust_lines,
+)
 from misstep.reports._forge_charts import step_counts_chart
 from misstep.reports._forge_page import (
     MAX_EXAMPLES as FORGE_REPORT_EXAMPLES,
