@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command()
 @log_dir_option("logs/demo")
 @output_option("FILE", "File of the report page.", default="logs/demo/report.html")
-@count_option("--embedded", 20, 2, "Run the embedded model on N solutions.")
+@count_option("--embedded", 10, 2, "Run the embedded model on N solutions.")
 @json_option
 def demo(log_dir: str, output: Path, embedded: int, as_json: bool) -> None:
     """Find the first wrong step of worked solutions: baselines, a calculator, a small model.
