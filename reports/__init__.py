@@ -4,6 +4,7 @@ from misstep.reports._best_of_n import (
     Draws,
     best_of_n,
     best_of_n_chart,
+    best_of_n_notes,
     best_of_n_records,
     best_of_n_tables,
     judge_solutions,
@@ -36,8 +37,21 @@ from misstep.reports._estimate import (
     estimate,
     estimate_eval,
     estimate_notes,
+    measured_completion,
 )
 from misstep.reports._exports import EXPORT_FORMATS, export_log
+from misstep.reports._find import (
+    FindEstimate,
+    FoundStep,
+    check_model,
+    find_estimate,
+    find_folder,
+    find_page,
+    find_task,
+    found_steps,
+    run_find,
+    trust_lines,
+)
 from misstep.reports._forge_charts import step_counts_chart
 from misstep.reports._forge_page import (
     MAX_EXAMPLES as FORGE_REPORT_EXAMPLES,

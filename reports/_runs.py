@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 from inspect_ai.log import (
     EvalLog,
@@ -16,6 +17,7 @@ from inspect_ai.log import (
     read_eval_log_sample_summaries,
 )
 
+from misstep.plain_text import printable
 from misstep.registry import MisstepError, evals
 from misstep.reports._samples import SampleRecord, ScoreRecord, prompt_tokens, read_samples
 
@@ -172,6 +174,7 @@ def _log_files(places: Iterable[str | Path]) -> Iterator[tuple[str, str]]:
 def read_run(location: str, file: str | None = None) -> Run:
     """Read one log; an error if it is not a finished log of an eval of misstep."""
     with _log_errors(location), no_garbage_collection():
+        _refuse_bomb(location)
         log = read_eval_log(location, header_only=True)
         name = _countable_eval(log, location)
         summaries = read_eval_log_sample_summaries(location)
@@ -196,7 +199,27 @@ def refuse_lost_samples(log: EvalLog, found: int, location: str) -> None:
 def read_log(location: str, header_only: bool = False) -> EvalLog:
     """Read a log with its samples, or its header only."""
     with _log_errors(location):
+        _refuse_bomb(location)
         return read_eval_log(location, header_only=header_only)
+
+
+_LARGE, _MOST_EXPANDED = 100 << 20, 200
+"""The size and the ratio of compression from which a member of a log counts as a zip bomb."""
+
+
+def _refuse_bomb(location: str) -> None:
+    """Raise an error if a log would expand to much more than any run writes."""
+    place = location.removeprefix("file://")
+    if not place.endswith(".eval") or "://" in place:
+        return
+    with ZipFile(place) as archive:
+        for member in archive.infolist():
+            if member.file_size > max(_LARGE, _MOST_EXPANDED * member.compress_size):
+                raise MisstepError(
+                    f"{location}: {printable(member.filename)} would expand from "
+                    f"{member.compress_size:,} to {member.file_size:,} bytes. No run writes such a "
+                    "log; it is not read."
+                )
 
 
 @contextmanager

@@ -49,6 +49,7 @@ from misstep.scorers._marking import (
 )
 from misstep.scorers._marking_metrics import marking_metrics as marking_metrics
 from misstep.scorers._mistake_location import mistake_location as mistake_location
+from misstep.scorers._named_step import named_step as named_step
 from misstep.scorers._prm_score import (
     PrmScore as PrmScore,
     prm_score_metrics as prm_score_metrics,
