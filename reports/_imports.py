@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any, cast
 
-from inspect_ai import Task, score
+from inspect_ai import Task
 from inspect_ai.dataset import Sample
 from inspect_ai.log import (
     EvalConfig,
@@ -30,6 +30,7 @@ from inspect_ai.solver import Generate, Solver, TaskState
 from inspect_ai.util import registry_info
 from shortuuid import uuid
 
+from misstep._inspect_private import scorer_specs
 from misstep.loaders import (
     RecordedRun,
     holds_judgements,
@@ -180,15 +181,11 @@ class LogBuilder:
             packages={"inspect_ai": version("inspect_ai")},
             metadata={"imported": True} | {k: n for k, n in (notes or {}).items() if n},
             viewer=self._task.viewer,
+            scorers=scorer_specs([*self._scorers.values()]),
             headline_metric=self._task.headline_metric,
         )
         stats = EvalStats(started_at=now, completed_at=now)
-        log = EvalLog(status="success", eval=spec, plan=self._plan, stats=stats, samples=scored[:1])
-        # Inspect itself scores one sample: this describes the scorers in the header.
-        log = score(
-            log, [*self._scorers.values()], model="none", action="overwrite", display="none"
-        )
-        log.samples = scored
+        log = EvalLog(status="success", eval=spec, plan=self._plan, stats=stats, samples=scored)
         recompute_metrics(log)
         stamp = now.replace(":", "-").replace("+", "-")
         name = self._name.replace("_", "-")
