@@ -13,6 +13,7 @@ from misstep.reports import (
     Draws,
     best_of_n,
     best_of_n_chart,
+    best_of_n_notes,
     best_of_n_records,
     best_of_n_tables,
     chart_bytes,
@@ -43,7 +44,7 @@ def best_of_n_table(
 
     FILES hold one solution per row: problem_id, problem, target, steps, answer, and scores by
     reward model, one per step. A solution is right if its answer is mathematically equal to the
-    target.
+    target. Recorded labels (correct, is_correct) that differ from this are counted and named.
     """
     judged = judge_solutions(recorded_solutions(files))
     most = len(judged[0].solutions)
@@ -70,7 +71,13 @@ def best_of_n_table(
         console.print()
         print_table(console, table)
     if conflicts:
-        text = f"{len(conflicts)} problems have solutions with wrong recorded labels: "
-        console.print(text + shown(some_ids(conflicts)), style="yellow", highlight=False)
+        console.print(
+            f"{sum(conflicts.values()):,} solutions of {len(conflicts):,} problems have another "
+            f"recorded label than the comparison of answers gives: {shown(some_ids([*conflicts]))}",
+            style="yellow",
+            highlight=False,
+        )
+    for note in best_of_n_notes(accuracies):
+        console.print(shown(note), style="yellow", highlight=False)
     for path in files_to_write:
         print_lines(console, [path])

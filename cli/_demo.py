@@ -1,49 +1,92 @@
-"""`misstep demo`: ProcessBench from start to end, with no key and no network."""
+"""`misstep demo`: critics on the bundled sample, with no key and no network."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
-from misstep.cli._options import json_option, log_dir_option
-from misstep.cli._output import finished_results, metrics_table, print_json, results_object
+from misstep.cli._options import count_option, json_option, log_dir_option, output_option
+from misstep.cli._output import new_table, print_json, print_lines, shown, value_text, write_output
 
-_MODEL = "embedded/smollm2"
-_TASK = "misstep/processbench.sample"
-_SAMPLES = 8
-_MAX_TOKENS = 48
+if TYPE_CHECKING:
+    from misstep.reports import Demo
 
 
 @click.command()
-@log_dir_option()
+@log_dir_option("logs/demo")
+@output_option("FILE", "File of the report page.", default="logs/demo/report.html")
+@count_option("--embedded", 20, 2, "Run the embedded model on N solutions.")
 @json_option
-def demo(log_dir: str, as_json: bool) -> None:
-    """Run a small real model on the first rows of the bundled sample.
+def demo(log_dir: str, output: Path, embedded: int, as_json: bool) -> None:
+    """Find the first wrong step of worked solutions: baselines, a calculator, a small model.
 
-    SmolLM2-135M runs inside this process. The demo shows that everything works: a model of this
-    size cannot judge mathematics, and it hardly ever writes a verdict that can be read.
+    SmolLM2-135M runs inside this process. It is far too small to judge mathematics, and a grammar
+    makes it answer with an index. The demo takes less than a minute.
     """
-    from inspect_ai import eval as run
+    from misstep.reports import Logs, build_report, report_page, run_demo, summary_of_run
 
     console = Console(quiet=as_json)
-    console.print(
-        f"Asking {_MODEL} to find the first wrong step in {_SAMPLES} worked solutions.\n"
-        "It is a real model of 135 million parameters: large enough to show that everything "
-        "works, far too small to judge mathematics.\n",
-        highlight=False,
-    )
-    [log] = run(
-        _TASK,
-        model=_MODEL,
-        limit=_SAMPLES,
-        max_tokens=_MAX_TOKENS,
-        log_dir=log_dir,
-        display="none" if as_json else None,
-    )
-    results = finished_results(log)
+    console.print("Where does a worked solution first go wrong?\n", style="bold")
+    result = run_demo(log_dir, embedded, lambda text: print_lines(console, [text], style="dim"))
+    summaries = [summary_of_run(run) for run in result.runs]
+    page = report_page(build_report(Logs(result.runs, [])), log_dir)
+    write_output({output: page.encode()}, "FILE")
     if as_json:
-        print_json(results_object(log))
-    console.print(metrics_table(results))
+        print_json({"runs": summaries, "comparison": result.contrast, "report": str(output)})
+        return
+    _print_example(console, result)
+    table = new_table("critic", "F1", "error accuracy", "correct accuracy")
+    for one in summaries:
+        table.add_row(shown(one.model), *map(value_text, [one.headline, *one.parts[:2]]))
+    console.print(table, highlight=False)
     console.print(
-        f"\nView it:  inspect view --log-dir {log_dir}\n"
-        "Run a model that can judge:  inspect eval misstep/processbench --model <model>",
-        highlight=False,
+        "In percent, with 95% intervals. F1 is the harmonic mean of both accuracies.\n", style="dim"
+    )
+    console.print(shown(_comparison(result)), highlight=False)
+    print_lines(
+        console,
+        [
+            "",
+            f"The report:        open {output}",
+            f"Every reply:       inspect view --log-dir {log_dir}",
+            "One run:           misstep show LOG",
+            "A model of yours:  inspect eval misstep/processbench.sample --model <model>",
+        ],
+    )
+
+
+def _print_example(console: Console, result: "Demo") -> None:
+    """Print a solution with its wrong step marked, and what the critics said."""
+    console.print()
+    console.print(shown(result.problem), highlight=False)
+    for number, step in enumerate(result.steps):
+        wrong = number == result.example.label
+        mark = "wrong → " if wrong else "        "
+        text = " ".join(step.split())
+        lines = console.render_lines(shown(text), console.options.update_width(68), pad=False)
+        for place, line in enumerate(lines):
+            head = f"{mark}{number:>2}  " if place == 0 else " " * 12
+            words = "".join(segment.text for segment in line)
+            console.print(shown(f"{head}{words}"), style="bold red" if wrong else "")
+    said = ", ".join(f"{name} {_verdict(verdict)}" for name, verdict in result.verdicts())
+    console.print(shown(f"\nThe critics said: {said}.\n"), highlight=False)
+
+
+def _verdict(verdict: int | None) -> str:
+    if verdict is None:
+        return "nothing readable"
+    return "no error" if verdict < 0 else f"step {verdict}"
+
+
+def _comparison(result: "Demo") -> str:
+    from misstep.reports import p_text, percent
+
+    one = result.contrast
+    calculator, model = result.runs[-2:]
+    real = "The difference is real" if one.p < 0.05 else "The difference may be chance"
+    return (
+        f"On the {one.samples} solutions that both judged, {calculator.name} has an F1 of "
+        f"{percent(one.first_value)} and {model.name} of {percent(one.second_value)}. {real}: "
+        f"p = {p_text(one.p)} (paired {one.test})."
     )

@@ -16,8 +16,15 @@ from misstep.cli._options import (
     task_args_option,
 )
 from misstep.cli._output import print_json, print_lines, shown
-from misstep.registry import task_arguments
-from misstep.reports import RunEstimate, comparable_runs, dollars, estimate_eval, estimate_notes
+from misstep.registry import MisstepError, task_arguments
+from misstep.reports import (
+    RunEstimate,
+    comparable_runs,
+    dollars,
+    estimate_eval,
+    estimate_notes,
+    measured_completion,
+)
 
 
 @click.command("estimate")
@@ -27,6 +34,11 @@ from misstep.reports import RunEstimate, comparable_runs, dollars, estimate_eval
 @limit_option
 @count_option("--completion", None, 1, "Tokens of one completion. Default: the registry's mean.")
 @log_option("Use the mean length of completions in this log or folder of logs. Repeatable.")
+@click.option(
+    "--like",
+    metavar="LOG",
+    help="Take completions as long as the mean in this log, of any eval and model.",
+)
 @click.option(
     "--model-role",
     "roles",
@@ -43,6 +55,7 @@ def estimate_run(
     limit: tuple[int, int] | None,
     completion: int | None,
     logs: tuple[str, ...],
+    like: str | None,
     roles: tuple[str, ...],
     model_cost_config: Path | None,
     as_json: bool,
@@ -52,6 +65,9 @@ def estimate_run(
     No model is called. A dry run sends the task's own samples through its solver with a model that
     only counts, so the prompts are those of the real run.
     """
+    if like and (completion or logs):
+        raise MisstepError("--like sets the length of completions, as --completion and --log do.")
+    completion = measured_completion(like) if like else completion
     arguments = task_arguments(task_args)
     runs = comparable_runs(logs, eval_name, model, arguments) if logs else []
     names = [role.partition("=")[0] for role in roles]

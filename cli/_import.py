@@ -8,13 +8,13 @@ from rich.console import Console
 from misstep.cli._options import json_option, log_dir_option
 from misstep.cli._output import (
     finished_results,
-    metrics_table,
     print_json,
     print_lines,
+    print_summary,
     results_object,
 )
 from misstep.loaders import folder_lock
-from misstep.reports import ImportedLog, import_files, some_ids
+from misstep.reports import ImportedLog, import_files, read_run, some_ids, summary_of_run
 
 
 @click.command("import")
@@ -61,16 +61,15 @@ def import_results(
         found = list(import_files(files, log_dir, source, subset, model, threshold, partial))
     for imported in found:
         log = imported.log
-        results = finished_results(log)
+        finished_results(log)
         ids = {name: getattr(imported, name) for name in ("differing", "missing", "partial")}
         objects.append(results_object(log) | ids | {"undecided": imported.undecided})
         if as_json:
             continue
-        print_lines(console, ["", log.eval.model], style="bold")
+        console.print()
         if imported.format:
             print_lines(console, [f"Recognised as {imported.format}."])
-        print_lines(console, [log.location])
-        console.print(metrics_table(results))
+        print_summary(console, summary_of_run(read_run(log.location)))
         print_lines(console, _notes(imported), style="yellow")
     if as_json:
         print_json(objects)

@@ -13,6 +13,7 @@ _PLACES = {
     "data": "_data:data",
     "demo": "_demo:demo",
     "run": "_run:run_eval",
+    "show": "_show:show",
     "sweep": "_sweep:sweep",
     "forge": "_forge:forge",
     "import": "_import:import_results",
@@ -26,6 +27,7 @@ _PLACES = {
     "plot": "_plot:plot",
     "threshold": "_threshold:threshold",
     "best-of-n": "_best_of_n:best_of_n_table",
+    "prm": "_prm:prm",
 }
 """The module and function of each command."""
 

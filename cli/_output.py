@@ -1,7 +1,6 @@
 """What commands print: tables that fit 80 columns, JSON, notes."""
 
 from collections.abc import Iterable, Sequence
-from math import nan
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,10 +15,10 @@ if TYPE_CHECKING:
 
     from inspect_ai.log import EvalLog, EvalResults
 
-    from misstep.reports import TextTable
+    from misstep.reports import MetricValue, RunSummary, TextTable
 
-_FIRST_ERROR = ("f1_score", "error_accuracy", "correct_accuracy")
-_SHARES = ("unparsed", "truncated")
+_MOST_SUBSETS = 12
+_MOST_COLUMNS = 2
 
 
 def new_table(*headings: str, title: str | None = None, words: int = 1) -> Table:
@@ -99,34 +98,101 @@ def results_object(log: "EvalLog") -> dict[str, Any]:
     }
 
 
-def metrics_table(results: "EvalResults") -> Table:
-    """Return the metrics of a run as a table: one column per scorer, in percent, with intervals."""
-    scorers: dict[str, dict[str, float]] = {}
-    for score in results.scores:
-        values = {name: float(metric.value) for name, metric in score.metrics.items()}
-        scorers.setdefault(score.name, values)
-    table = new_table(
-        "",
-        *map(shown, scorers),
-        title=f"{results.completed_samples} of {results.total_samples} samples, in percent",
-    )
-    for name in _metric_names(scorers):
-        table.add_row(shown(name), *(_cell(metrics, name) for metrics in scorers.values()))
+def print_summary(console: Console, summary: "RunSummary") -> None:
+    """Print a run at a glance."""
+    from misstep.reports import metric_name
+
+    head = (summary.eval, summary.data, summary.model, summary.protocol)
+    console.print(shown(" · ".join(dict.fromkeys(head))), style="bold", highlight=False)
+    counted = f"{summary.samples:,} of {summary.total:,} samples, in percent, with 95% intervals"
+    console.print(f"{counted}\n", style="dim", highlight=False)
+    table = new_table("", "")
+    table.show_header = False
+    headline = shown(metric_name(summary.headline.name))
+    table.add_row(headline, value_text(summary.headline), style="bold")
+    for part in summary.parts:
+        table.add_row(f"  {shown(metric_name(part.name))}", value_text(part))
+    console.print(table, highlight=False)
+    if summary.subsets:
+        console.print()
+        by_subset = new_table("subset", "samples", headline)
+        for one in summary.subsets[:_MOST_SUBSETS]:
+            by_subset.add_row(shown(one.subset), f"{one.samples:,}", value_text(one.metric))
+        console.print(by_subset, highlight=False)
+        if len(summary.subsets) > _MOST_SUBSETS:
+            rest = len(summary.subsets) - _MOST_SUBSETS
+            console.print(f"and {rest} more subsets: --json", style="dim")
+    console.print()
+    console.print(_facts_table(summary), highlight=False)
+
+
+def print_runs(console: Console, summaries: "Sequence[RunSummary]") -> None:
+    """Print several runs as a table for each data set: one line per run, with its warnings."""
+    from misstep.reports import metric_name
+
+    groups: dict[tuple[str, str], list[RunSummary]] = {}
+    for summary in summaries:
+        groups.setdefault((summary.eval, summary.data), []).append(summary)
+    for number, (names, runs) in enumerate(groups.items()):
+        if number:
+            console.print()
+        parts = [part.name for part in runs[0].parts[:_MOST_COLUMNS]]
+        headings = ["samples", metric_name(runs[0].headline.name), *map(metric_name, parts)]
+        table = new_table(
+            "run",
+            *(shown(heading) for heading in headings),
+            title=shown(" · ".join(dict.fromkeys(names))),
+        )
+        for one in runs:
+            known = {part.name: value_text(part) for part in one.parts}
+            label = (
+                one.model
+                if one.protocol in ("default", "baseline")
+                else f"{one.model}, {one.protocol}"
+            )
+            mark = "[yellow](!)[/yellow] " if one.warnings else ""
+            table.add_row(
+                mark + shown(label),
+                f"{one.samples:,}",
+                value_text(one.headline),
+                *(known.get(part, "") for part in parts),
+            )
+        console.print(table, highlight=False)
+    if any(summary.warnings for summary in summaries):
+        console.print("\n(!) has warnings: misstep show LOG", style="yellow", highlight=False)
+
+
+def _facts_table(summary: "RunSummary") -> Table:
+    from misstep.reports import dollars, metric_name, percent
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    causes = [f"{shown(name.replace('_', ' '))} {percent(v)}" for name, v in summary.unread.items()]
+    total = percent(sum(summary.unread.values()))
+    table.add_row("unread", f"{total} ({', '.join(causes)})" if causes else total)
+    tokens = f"{summary.input_tokens:,} tokens in, {summary.output_tokens:,} out"
+    if summary.cost is not None:
+        tokens += f", {dollars(summary.cost)} ({summary.cost_source})"
+    table.add_row("cost", tokens if summary.input_tokens else "no call of a model")
+    if (found := summary.published) is not None:
+        table.add_row(
+            "published",
+            shown(
+                f"{found.model}: {metric_name(found.metric)} {percent(found.value)} "
+                f"({found.protocol}; {found.source})"
+            ),
+        )
+    for note in summary.notes:
+        table.add_row("note", shown(note))
+    for warning in summary.warnings:
+        table.add_row("warning", shown(warning), style="yellow")
+    table.add_row("log", shown(summary.log))
     return table
 
 
-def _metric_names(scorers: dict[str, dict[str, float]]) -> list[str]:
-    """Return the few metrics that a table shows: of other evals, those that have an interval."""
-    first: dict[str, float] = next(iter(scorers.values()), {})
-    if "f1_score" in first and "unparsed" in first:
-        by_subset = [name for name in first if name.endswith("_f1_score")]
-        return [*_FIRST_ERROR, *by_subset, *_SHARES]
-    names = {name: None for metrics in scorers.values() for name in metrics}
-    return [name for name in names if f"{name}_lower" in names]
-
-
-def _cell(metrics: dict[str, float], name: str) -> str:
+def value_text(metric: "MetricValue") -> str:
+    """Return a metric in percent with its interval."""
     from misstep.reports import with_interval
 
-    lower, upper = (metrics.get(f"{name}{end}", nan) for end in ("_lower", "_upper"))
-    return with_interval(metrics[name], lower, upper) if name in metrics else ""
+    return with_interval(metric.value, metric.lower, metric.upper)

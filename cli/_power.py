@@ -87,5 +87,6 @@ def _groups(
     if len(what) > 1:
         raise MisstepError(f"{' '.join(what)}: give one eval, or one or two logs.")
     task = load_task(what[0], task_arguments(task_args))
-    has_error = [bool((sample.metadata or {}).get("has_error")) for sample in task.dataset]
-    return groups_of_dataset(has_error, accuracy, discordance)
+    facts = [(sample.id, sample.metadata or {}) for sample in task.dataset]
+    samples = [(bool(own.get("has_error")), str(own.get("cluster") or id)) for id, own in facts]
+    return groups_of_dataset(samples, accuracy, discordance)

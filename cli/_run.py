@@ -79,7 +79,7 @@ def run_eval(
 
 
 def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
-    from misstep.cli._output import metrics_table, print_json, print_lines, results_object
+    from misstep.cli._output import print_json, print_lines, print_summary, results_object
     from misstep.registry import MisstepError
     from misstep.runs import Job, local_processes
 
@@ -105,7 +105,10 @@ def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
     log = run.join()
     if as_json:
         print_json(results_object(log))
-    print_lines(console, [log.location])
     if log.results is None:
+        print_lines(console, [log.location])
         sys.exit(1)
-    console.print(metrics_table(log.results))
+    if not as_json:
+        from misstep.reports import read_run, summary_of_run
+
+        print_summary(console, summary_of_run(read_run(log.location)))

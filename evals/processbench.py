@@ -51,8 +51,8 @@ def processbench(
         domain: The prompt of critique: mathematics, generic, science or programming.
         source: A registered source, or your own JSON, JSONL, CSV or Parquet file.
         critic: critique (reads the whole solution at once), stepwise, reward (the first step under
-            a threshold), a baseline (no_error, last_step, late_window, uniform, arithmetic,
-            label_distribution), or your own solver as `file.py@solver`.
+            a threshold), index_only (for llama.cpp), a baseline (no_error, last_step, late_window,
+            uniform, arithmetic, label_distribution), or your own solver as `file.py@solver`.
         votes: The number of votes that decide a critique.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.

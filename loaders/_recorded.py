@@ -181,7 +181,7 @@ class RecordedSolutionRow(BaseModel):
     scores: Annotated[dict[str, list[float | None]], BeforeValidator(_scores_by_model)] = named(
         "scores", "step_scores", "prm_step_scores"
     )
-    correct: bool | None = named("correct", "is_correct_as_recorded", default=None)
+    correct: bool | None = named("correct", "is_correct", "is_correct_as_recorded", default=None)
     """As recorded. The answers are compared again anyway."""
 
 

@@ -55,6 +55,7 @@ from misstep.registry._prompts import (
     injection_prompts,
     prms,
 )
+from misstep.registry._run_end import UNREAD_METRICS, cautions, log_cautions
 from misstep.registry._secrets import find_secret
 from misstep.registry._sources import (
     ROW_KINDS,

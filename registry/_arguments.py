@@ -10,7 +10,9 @@ from typing import Any, Literal, ParamSpec, Union, get_args, get_origin
 from inspect_ai import Task
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from misstep._inspect_private import active_model
 from misstep.registry._errors import MisstepError, UnknownNameError
+from misstep.registry._run_end import print_at_end
 
 P = ParamSpec("P")
 
@@ -38,6 +40,8 @@ def check_arguments(base: Callable[P, Task]) -> Callable[P, Task]:
         for name in arguments:
             if name not in known:
                 raise UnknownNameError("task argument", name, known)
+        if active_model() is not None:
+            print_at_end()
         given = own.bind(*args, **arguments)
         for name, value in given.arguments.items():
             given.arguments[name] = _checked(known[name], value)

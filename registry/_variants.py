@@ -66,6 +66,9 @@ class Eval(Fact):
     version: int = Field(gt=0)
     """Increased when a change makes new results incomparable with old ones."""
     size: Size
+    completions: list[int] = Field(default_factory=list)
+    """Assumed tokens of the completions of one conversation, in turn; the last number stands for
+    all later ones. Default: the mean of `size`."""
     variants: dict[str, Variant] = Field(default_factory=dict)
 
 

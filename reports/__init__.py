@@ -4,6 +4,7 @@ from misstep.reports._best_of_n import (
     Draws,
     best_of_n,
     best_of_n_chart,
+    best_of_n_notes,
     best_of_n_records,
     best_of_n_tables,
     judge_solutions,
@@ -29,12 +30,14 @@ from misstep.reports._comparison_text import (
     differing_table,
     run_lines,
 )
+from misstep.reports._demo import Demo, run_demo
 from misstep.reports._estimate import (
     RunEstimate,
     comparable_runs,
     estimate,
     estimate_eval,
     estimate_notes,
+    measured_completion,
 )
 from misstep.reports._exports import EXPORT_FORMATS, export_log
 from misstep.reports._forge_charts import step_counts_chart
@@ -46,7 +49,7 @@ from misstep.reports._forge_page import (
 from misstep.reports._forge_report import read_forge_report
 from misstep.reports._frames import runs_frame, samples_frame
 from misstep.reports._imports import ImportedLog, import_files
-from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard
+from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard, metric_name
 from misstep.reports._paired import RESAMPLES
 from misstep.reports._power import (
     ALPHA,
@@ -75,6 +78,7 @@ from misstep.reports._recovery import (
 from misstep.reports._reference import planned_runs, reference_page, run_planned
 from misstep.reports._report import VIEWER, build_report, report_page
 from misstep.reports._runs import Logs, Run, read_logs, read_run
+from misstep.reports._show import MetricValue, RunSummary, summary_of_run
 from misstep.reports._step_scores import RewardRow, StepScores
 from misstep.reports._study_page import STUDY_FOLDER, build_study, study_runs
 from misstep.reports._tasks import eval_sizes, load_task
@@ -86,6 +90,7 @@ from misstep.reports._text import (
     file_name,
     json_text,
     one_line,
+    p_text,
     percent,
     some_ids,
     with_interval,

@@ -4,7 +4,7 @@ Accuracies are averaged exactly over all ways to draw n of N solutions, by count
 n = N there is one draw.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from misstep.loaders import RecordedSolutionRow
 from misstep.registry import MisstepError
 from misstep.reports._charts import chart_library
-from misstep.reports._text import TextTable, one_line, percent
+from misstep.reports._text import TextTable, cluster_note, one_line, percent
 from misstep.rewards import AGGREGATIONS, aggregate
+from misstep.samples import problem_cluster
 from misstep.scorers import Estimate, compare_texts, share
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ class BestOfNAccuracy:
     aggregation: str | None
     n: int
     accuracy: Estimate
+    """Problems with the same text under several ids are one cluster."""
+    independent: Estimate
+    """The same with the interval of independent problems."""
 
 
 def judge_solutions(problems: Mapping[str, Sequence[RecordedSolutionRow]]) -> list[JudgedProblem]:
@@ -89,16 +93,16 @@ def _same_answer(answer: str, target: str) -> bool:
     return answer == target or compare_texts(answer, target).same
 
 
-def label_conflicts(judged: Sequence[JudgedProblem]) -> list[str]:
-    """The ids of problems whose recorded labels differ from the judged ones."""
-    return [
-        problem.solutions[0].problem_id
-        for problem in judged
-        if any(
+def label_conflicts(judged: Sequence[JudgedProblem]) -> dict[str, int]:
+    """The number of solutions whose recorded label differs from the judged one, by problem."""
+    counts = {
+        problem.solutions[0].problem_id: sum(
             solution.correct not in (None, right)
             for solution, right in zip(problem.solutions, problem.right, strict=True)
         )
-    ]
+        for problem in judged
+    }
+    return {problem: count for problem, count in counts.items() if count}
 
 
 def best_of_n(
@@ -109,6 +113,13 @@ def best_of_n(
     if too_many := [n for n in ns if not 1 <= n <= most]:
         raise MisstepError(f"n={too_many[0]}: there are {most} solutions of each problem.")
     cut = {n: [one if draws == "all" else one.first(n) for one in judged] for n in ns}
+    clusters = [problem_cluster(problem.solutions[0].problem) for problem in judged]
+
+    def accuracy(
+        method: str, aggregation: str | None, n: int, hits: list[float]
+    ) -> BestOfNAccuracy:
+        return BestOfNAccuracy(method, aggregation, n, share(hits, clusters), share(hits))
+
     accuracies = []
     for model in judged[0].solutions[0].scores:
         for aggregation in AGGREGATIONS:
@@ -121,7 +132,7 @@ def best_of_n(
                     expected_best(of_problem[: len(problem.right)], problem.right, n)
                     for problem, of_problem in zip(cut[n], values, strict=True)
                 ]
-                accuracies.append(BestOfNAccuracy(model, aggregation, n, share(hits)))
+                accuracies.append(accuracy(model, aggregation, n, hits))
     others: dict[str, Callable[[JudgedProblem, int], float]] = {
         MAJORITY: _majority,
         ORACLE: lambda problem, n: expected_oracle(problem.right, n),
@@ -129,7 +140,7 @@ def best_of_n(
     for name, chance in others.items():
         for n in ns:
             hits = [chance(problem, n) for problem in cut[n]]
-            accuracies.append(BestOfNAccuracy(name, None, n, share(hits)))
+            accuracies.append(accuracy(name, None, n, hits))
     return accuracies
 
 
@@ -214,6 +225,16 @@ def best_of_n_records(accuracies: Sequence[BestOfNAccuracy]) -> list[dict[str, A
         }
         for one in accuracies
     ]
+
+
+def best_of_n_notes(accuracies: Sequence[BestOfNAccuracy]) -> Iterator[str]:
+    """Sentences on intervals that clusters change by more than a tenth, at the last n."""
+    last = max(one.n for one in accuracies)
+    for one in accuracies:
+        if one.n == last:
+            name = f"{one.method}, {one.aggregation}" if one.aggregation else one.method
+            if note := cluster_note(name, one.accuracy, one.independent):
+                yield note
 
 
 def best_of_n_tables(accuracies: Sequence[BestOfNAccuracy]) -> list[TextTable]:

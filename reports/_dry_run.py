@@ -25,6 +25,9 @@ from misstep._inspect_private import set_active_models
 from misstep.registry import CHARACTERS_PER_TOKEN
 
 _FILLER = "It follows from what is given, and both sides agree. "
+_MARK = "[Right]"
+"""It is in every completion, so that the completions in a prompt can be counted."""
+_VERDICT = rf"+ {_MARK} \boxed{{-1}}"
 _MODEL = "mockllm/model"
 
 
@@ -35,6 +38,8 @@ class ModelCall:
     messages: list[ChatMessage]
     completions: int
     max_tokens: int | None
+    tokens: int
+    """The assumed tokens of each completion."""
     role: str | None = None
 
 
@@ -54,24 +59,28 @@ class DryRun:
 
 
 async def dry_run(
-    task: Task, completion: int, limit: int | None = None, roles: Sequence[str] = ()
+    task: Task, lengths: Sequence[int], limit: int | None = None, roles: Sequence[str] = ()
 ) -> DryRun:
     """Run the solver of a task with a model that gives the same answer to everything.
 
     The answer says that there is no error, in a form that every critic can read, so that step
-    judges are asked about all steps. It has `completion` tokens. `roles` are the roles of other
-    models that the task calls.
+    judges are asked about all steps. `lengths` are the tokens of the completions of a conversation,
+    in turn; the last one stands for all later ones. `roles` are the roles of other models that the
+    task calls.
     """
     walked = DryRun()
-    length = completion * CHARACTERS_PER_TOKEN
-    filler = (_FILLER * (length // len(_FILLER) + 1))[:length]
-    text = rf"+ {filler} [Right] \boxed{{-1}}"
 
     def answer(
         messages: Sequence[ChatMessage], config: GenerateConfig, role: str | None = None
     ) -> ModelOutput:
         count = config.num_choices or 1
-        walked.calls.append(ModelCall(list(messages), count, config.max_tokens, role))
+        earlier = sum(message.text.count(_MARK) for message in messages)
+        tokens = lengths[min(earlier, len(lengths) - 1)]
+        tokens = min(tokens, config.max_tokens or tokens)
+        walked.calls.append(ModelCall(list(messages), count, config.max_tokens, tokens, role))
+        length = max(0, tokens * CHARACTERS_PER_TOKEN - len(_VERDICT))
+        filler = (_FILLER * (length // len(_FILLER) + 1))[:length]
+        text = _VERDICT.replace(" ", f" {filler}", 1)
         choices = [
             ChatCompletionChoice(message=ChatMessageAssistant(content=text), stop_reason="stop")
             for _ in range(count)

@@ -25,7 +25,7 @@ from misstep.registry import (
     service_model,
 )
 from misstep.reports._dry_run import DryRun, dry_run
-from misstep.reports._runs import Run, read_logs
+from misstep.reports._runs import Run, read_logs, read_run
 from misstep.reports._tasks import eval_sizes, load_task, run_coroutine
 
 COMPLETION = 500
@@ -69,22 +69,26 @@ class RunEstimate:
 def estimate(
     task: Task,
     model: str,
-    completion: int | None = None,
+    completion: int | Sequence[int] | None = None,
     runs: Sequence[Run] = (),
     price: tuple[Price, str] | None = None,
     limit: int | None = None,
     roles: Sequence[str] = (),
     size: Size | None = None,
 ) -> RunEstimate:
-    """Estimate what a run of a task will use."""
+    """Estimate what a run of a task will use.
+
+    `completion` has the tokens of a completion, or of the completions of a conversation in turn.
+    """
     counter = token_counter(model)
-    walked = run_coroutine(dry_run(task, completion or COMPLETION, limit, roles))
+    given = [completion] if isinstance(completion, int) else list(completion or ())
+    walked = run_coroutine(dry_run(task, given or [COMPLETION], limit, roles))
 
     async def count_prompts() -> int:
         return sum([await counter.count(call.messages) for call in walked.calls])
 
     prompt_tokens = run_coroutine(count_prompts())
-    completion_tokens, rule = _completion_tokens(walked, completion, runs)
+    completion_tokens, rule = _completion_tokens(walked, given, runs)
     prompt_rule, exact = counter.rule, counter.exact
     is_search = any(call.role for call in walked.calls)
     if is_search and size:
@@ -137,8 +141,18 @@ def estimate_eval(
     if start:
         task.dataset = task.dataset[start:stop]
         stop = None
-    length = completion or _registered_completion(name, size)
-    return estimate(task, model, length, runs, _price(model, prices), stop, roles, size)
+    lengths = [completion] if completion else evals()[plain.partition(".")[0]].completions
+    lengths = lengths or [_registered_completion(name, size)]
+    return estimate(
+        task,
+        model,
+        () if runs and not completion else lengths,
+        runs,
+        _price(model, prices),
+        stop,
+        roles,
+        size,
+    )
 
 
 def comparable_runs(
@@ -171,7 +185,7 @@ def estimate_notes(arguments: dict[str, Any], result: RunEstimate) -> Iterator[s
 def _registered_completion(name: str, size: Size) -> int:
     """Return the tokens of a completion by the registry, if the task has defaults that work."""
     try:
-        walked = run_coroutine(dry_run(load_task(name, {}), COMPLETION, 3, ()))
+        walked = run_coroutine(dry_run(load_task(name, {}), [COMPLETION], 3, ()))
     except MisstepError:
         return COMPLETION
     if not walked.completions or any(call.role for call in walked.calls):
@@ -203,16 +217,30 @@ def _prices_in(file: Path) -> dict[str, Price]:
         ) from None
 
 
-def _completion_tokens(walked: DryRun, given: int | None, runs: Sequence[Run]) -> tuple[int, str]:
-    if runs and given is None:
+def _completion_tokens(
+    walked: DryRun, given: Sequence[int], runs: Sequence[Run]
+) -> tuple[int, str]:
+    if runs and not given:
         tokens = [sample.output_tokens for run in runs for sample in run.scored]
         average = mean(tokens)
         rule = f"{average:,.0f} per sample, the mean of {len(tokens):,} samples of earlier runs"
         return round(average * walked.samples), rule
-    each = given or COMPLETION
-    lengths = [min(each, call.max_tokens or each) * call.completions for call in walked.calls]
-    is_cut = any(call.max_tokens and call.max_tokens < each for call in walked.calls)
-    return sum(lengths), f"{each:,} each{', or the token limit if it is lower' if is_cut else ''}"
+    lengths = given or [COMPLETION]
+    total = sum(call.tokens * call.completions for call in walked.calls)
+    is_cut = any(call.max_tokens and call.max_tokens < max(lengths) for call in walked.calls)
+    each = ", then ".join(f"{length:,}" for length in lengths)
+    return total, f"{each} each{', or the token limit if it is lower' if is_cut else ''}"
+
+
+def measured_completion(location: str) -> int:
+    """Return the mean tokens of a completion in a log."""
+    run = read_run(location)
+    votes = run.settings.get("votes")
+    tokens = [sample.output_tokens for sample in run.scored if sample.output_tokens]
+    if not tokens:
+        raise MisstepError(f"{location}: it has no completion tokens to measure.")
+    per_sample = votes if isinstance(votes, int) and votes > 0 else 1
+    return max(1, round(mean(tokens) / per_sample))
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def runs_frame(runs: Sequence[Run]) -> "pandas.DataFrame":
 
 def _run_row(run: Run, label: str) -> FrameRow:
     scores = [score for _, score in run.scored_pairs()]
-    cost, source = _run_cost(run)
+    cost, source = run_cost(run)
     total, seconds = len(run.samples), [s.seconds for s in run.samples if s.seconds is not None]
     return {
         "run": label,
@@ -80,7 +80,7 @@ def _share_true(flags: Iterable[bool]) -> float:
     return sum(known) / len(known) if known else nan
 
 
-def _run_cost(run: Run) -> tuple[float | None, str]:
+def run_cost(run: Run) -> tuple[float | None, str]:
     """The price of a run in dollars, and its source.
 
     The price is the log's own, or the tokens at the registry's list prices. It is None if the price

@@ -65,7 +65,7 @@ def metric_name(metric: str) -> str:
     for own in SUBSET_METRIC.values():
         if metric.endswith(f"_{own}") and metric not in METRIC_NAMES:
             return f"{metric.removesuffix(f'_{own}')} F1"
-    return METRIC_NAMES.get(metric, metric.replace("_", " "))
+    return METRIC_NAMES.get(metric) or f"{metric[:1].upper()}{metric[1:].replace('_', ' ')}"
 
 
 @dataclass(frozen=True)
@@ -132,14 +132,14 @@ def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFr
         }
         for run in benchmark.runs
     ]
-    rows += _published_rows(benchmark, metrics)
+    rows += published_rows(benchmark, metrics)
     best_first = ranking_metric(benchmark, metrics)
     return dataframe(rows).sort_values(best_first, ascending=False, ignore_index=True)
 
 
 def ranking_metric(benchmark: Benchmark, metrics: Sequence[str]) -> str:
     """The metric that ranks a leaderboard: the published one if there are published results."""
-    return MEAN if MEAN in metrics and any(_published_rows(benchmark, metrics)) else metrics[0]
+    return MEAN if MEAN in metrics and any(published_rows(benchmark, metrics)) else metrics[0]
 
 
 def _metric_columns(values: Mapping[str, float], metrics: Sequence[str]) -> FrameRow:
@@ -147,7 +147,8 @@ def _metric_columns(values: Mapping[str, float], metrics: Sequence[str]) -> Fram
     return {column: values.get(column, nan) for column in columns}
 
 
-def _published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[FrameRow]:
+def published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[FrameRow]:
+    """Yield the published results on the data of a benchmark, as rows of its leaderboard."""
     source, _, subset = benchmark.data.partition("-")
     seen: set[tuple[object, ...]] = set()
     for table in published().values():

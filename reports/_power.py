@@ -6,7 +6,7 @@ more than EXACT_UP_TO samples. The discordance is the share of samples that only
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, log, log1p, sqrt
 from statistics import NormalDist
@@ -18,7 +18,7 @@ from misstep.reports._comparison import compare
 from misstep.reports._paired import Array
 from misstep.reports._runs import Run
 from misstep.reports._text import UNDEFINED, TextTable, percent
-from misstep.scorers import harmonic_mean
+from misstep.scorers import Estimate, harmonic_mean, share
 
 ALPHA, POWER = 0.05, 0.8
 EXACT_UP_TO = 5_000
@@ -213,49 +213,81 @@ class SampleGroup:
     samples: int
     accuracy: float
     discordance: float | None = None
+    effective: int | None = None
+    """How many independent samples the group is worth, if clusters make this differ by more than a
+    tenth."""
 
 
 _WITH_ERROR, _WITHOUT_ERROR, _ALL = "with an error", "without an error", "all"
 
 
 def groups_of_dataset(
-    has_error: Sequence[bool], accuracy: float | None, discordance: float | None
+    samples: Sequence[tuple[bool, str]], accuracy: float | None, discordance: float | None
 ) -> list[SampleGroup]:
-    """The groups of a dataset: samples with an error, without one, and all."""
+    """The groups of a dataset: samples with an error, without one, and all.
+
+    A sample is given as whether it has an error, and its cluster. Without results it is not known
+    how much the samples of a cluster have in common. At worst all of them are right or wrong
+    together, and the group is worth its number of clusters.
+    """
     base = 0.5 if accuracy is None else accuracy
-    errors, total = sum(has_error), len(has_error)
-    counts = {_WITH_ERROR: errors, _WITHOUT_ERROR: total - errors} if 0 < errors < total else {}
-    counts[_ALL] = total
-    return [SampleGroup(name, count, base, discordance) for name, count in counts.items()]
+    groups = {
+        _WITH_ERROR: [cluster for has_error, cluster in samples if has_error],
+        _WITHOUT_ERROR: [cluster for has_error, cluster in samples if not has_error],
+    }
+    if not all(groups.values()):
+        groups = {}
+    groups[_ALL] = [cluster for _, cluster in samples]
+    return [
+        SampleGroup(name, len(own), base, discordance, _if_differing(len(own), len(set(own))))
+        for name, own in groups.items()
+    ]
+
+
+def _if_differing(samples: int, effective: float) -> int | None:
+    """The effective number of samples if it differs by more than a tenth."""
+    return round(effective) if abs(effective / samples - 1) > 0.1 else None
+
+
+def _effective(samples: int, clustered: Estimate, independent: Estimate) -> int | None:
+    """The number of independent samples that have an interval as wide as that of the clusters."""
+    width, other = (one.upper - one.lower for one in (clustered, independent))
+    if not width > 0 or not other > 0:
+        return None
+    return _if_differing(samples, samples * (other / width) ** 2)
 
 
 def groups_of_runs(
     runs: Sequence[Run], accuracy: float | None, discordance: float | None
 ) -> list[SampleGroup]:
     """The groups of the first run's samples. A second run gives the discordance."""
-    observed: dict[str, float] = {}
-    for contrast in compare(runs, common=True).contrasts if len(runs) == 2 else []:
-        if contrast.only_first is not None and contrast.only_second is not None:
-            differing = contrast.only_first + contrast.only_second
-            observed[contrast.metric] = differing / contrast.samples
-    hits = [(sample.has_error, score.hit) for sample, score in runs[0].scored_pairs()]
-    groups = {(_ALL, "accuracy"): [hit for _, hit in hits]}
+    contrasts = compare(runs, common=True).contrasts if len(runs) == 2 else []
+    seen = {contrast.metric: contrast for contrast in contrasts}
+    pairs = list(runs[0].scored_pairs())
+    metrics: dict[str, tuple[str, bool | None]] = {_ALL: ("accuracy", None)}
     if runs[0].kind == "first_error":
-        groups = {
-            (_WITH_ERROR, "error_accuracy"): [hit for has_error, hit in hits if has_error],
-            (_WITHOUT_ERROR, "correct_accuracy"): [hit for has_error, hit in hits if not has_error],
-            **groups,
+        metrics = {
+            _WITH_ERROR: ("error_accuracy", True),
+            _WITHOUT_ERROR: ("correct_accuracy", False),
+            **metrics,
         }
-    return [
-        SampleGroup(
-            name,
-            len(own),
-            sum(own) / len(own) if accuracy is None else accuracy,
-            observed.get(metric) if discordance is None else discordance,
-        )
-        for (name, metric), own in groups.items()
-        if own
-    ]
+    groups = []
+    for name, (metric, among) in metrics.items():
+        own = [(one.cluster, score.hit) for one, score in pairs if among in (None, one.has_error)]
+        if not own:
+            continue
+        hits, clusters = [hit for _, hit in own], [cluster for cluster, _ in own]
+        effective = _effective(len(own), share(hits, clusters), share(hits))
+        differing = discordance
+        if (contrast := seen.get(metric)) is not None:
+            ends = Estimate(contrast.difference, contrast.lower, contrast.upper)
+            effective = _effective(contrast.samples, ends, contrast.independent)
+            if contrast.only_first is not None and contrast.only_second is not None:
+                both = contrast.only_first + contrast.only_second
+                differing = both / contrast.samples if discordance is None else discordance
+        value = sum(hits) / len(hits) if accuracy is None else accuracy
+        groups.append(SampleGroup(name, len(own), value, differing, effective))
+    return groups
 
 
 def needed_samples(
@@ -279,11 +311,21 @@ def needed_samples(
 
 
 def smallest_gains(groups: Sequence[SampleGroup], aim: Aim) -> Iterator[dict[str, object]]:
-    """The smallest gain that each group of samples can show, one row per group, then F1."""
+    """The smallest gain that each group of samples can show, one row per group, then F1.
+
+    If clusters make a group worth fewer or more independent samples, more rows say what those show.
+    """
+    yield from _gains(groups, aim, "")
+    if any(group.effective for group in groups):
+        worth = [replace(group, samples=group.effective or group.samples) for group in groups]
+        yield from _gains(worth, aim, ", in clusters")
+
+
+def _gains(groups: Sequence[SampleGroup], aim: Aim, suffix: str) -> Iterator[dict[str, object]]:
     for group in groups:
         known = (group.accuracy, group.samples, aim)
         yield {
-            "part": group.name,
+            "part": group.name + suffix,
             "samples": group.samples,
             "accuracy": group.accuracy,
             "different_samples": smallest_difference(*known, paired=False),
@@ -297,7 +339,7 @@ def smallest_gains(groups: Sequence[SampleGroup], aim: Aim) -> Iterator[dict[str
         accuracies = (error.accuracy, correct.accuracy)
         both = (accuracies, (error.samples, correct.samples), aim)
         yield {
-            "part": "F1",
+            "part": f"F1{suffix}",
             "samples": whole.samples,
             "accuracy": harmonic_mean(*accuracies),
             "different_samples": smallest_f1_difference(*both, paired=False),
@@ -337,5 +379,6 @@ def power_method(aim: Aim) -> str:
         "its power summed over all outcomes (approximated for more than "
         f"{EXACT_UP_TO:,} samples). F1: the delta method. Hits are taken as independent unless "
         "the agreement is given or seen in two logs. Real runs mostly agree more and then show "
-        "smaller differences."
+        "smaller differences. Rows 'in clusters' count how many independent samples the set is "
+        "worth: with logs as measured, else at worst one for each cluster."
     )

@@ -29,6 +29,9 @@ SCORERS = {
 }
 """The scorers of misstep by kind of run, then by reading."""
 
+NOTES = ("max_tokens",)
+"""Keys of a log's metadata with notes on its settings."""
+
 ANSWERS = "answers"
 """The kind of a run whose samples are right or wrong."""
 
@@ -64,6 +67,10 @@ class Run:
     epochs: int
     usage: dict[str, tuple[int, int]]
     """Input and output tokens by model."""
+    headline_metric: str | None = None
+    """The eval's headline metric."""
+    notes: tuple[str, ...] = ()
+    """What the eval noted on its own settings."""
 
     @cached_property
     def scored(self) -> list[SampleRecord]:
@@ -266,6 +273,8 @@ def _run(
         samples=samples,
         epochs=spec.config.epochs or 1,
         usage=usage,
+        headline_metric=headline.metric if headline else None,
+        notes=tuple(str((spec.metadata or {})[n]) for n in NOTES if n in (spec.metadata or {})),
     )
 
 
@@ -287,7 +296,10 @@ def _countable_eval(log: EvalLog, location: str) -> str:
     if log.status != "success":
         words = {"started": "unfinished", "error": "ended in an error"}
         word = words.get(log.status, log.status)
-        raise MisstepError(f"{location}: {word}. To finish it: inspect eval-retry {location}")
+        cause = f" ({log.error.message.splitlines()[0]})" if log.error and log.error.message else ""
+        raise MisstepError(
+            f"{location}: {word}{cause}. To finish it: inspect eval-retry {location}"
+        )
     if log.invalidated:
         raise MisstepError(f"{location}: marked as invalid.")
     if not any(score.metrics for score in scores):

@@ -173,7 +173,8 @@ def _sample(epochs: Sequence[Epoch], reducer: ScoreReducer | None) -> SampleReco
     usages = [usage for epoch in epochs for usage in epoch.model_usage.values()]
     costs = [usage.total_cost for usage in usages]
     known_costs = [cost for cost in costs if cost is not None]
-    seconds = [epoch.total_time for epoch in epochs if epoch.total_time is not None]
+    # The working time leaves out the time in which a sample waits for its turn.
+    seconds = [epoch.working_time for epoch in epochs if epoch.working_time is not None]
     scores = _scores([epoch.scores or {} for epoch in epochs if not epoch.error], reducer)
     steps = metadata.get("n_steps")
     if steps is None and isinstance(metadata.get("steps"), list):

@@ -10,12 +10,14 @@ from inspect_ai.model import ModelAPI, modelapi
 
 from misstep.rewards._adapters import REWARD_ROLE, find_reward_model
 from misstep.rewards._judge import StepVerdict, judge_messages, read_step_verdict
+from misstep.rewards._probe import SOLUTIONS, ProbeResult, marked_input, probe_prm
 from misstep.rewards._reward_model import (
     AGGREGATIONS,
     THRESHOLD,
     Aggregation,
     Reward,
     RewardModel,
+    RewardWatch,
     aggregate,
 )
 

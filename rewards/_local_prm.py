@@ -27,11 +27,11 @@ class LocalPrmAPI(Provider):
 
     - `path`: a folder with the weights. Default: the repository on the Hugging Face hub.
     - `device`: such as cuda. Default: cpu.
-    - `head`: it overrides the registry.
+    - `head`, `template`, `step_token`: they override the registry.
     - `trust_remote_code=true`: allow a model to run its own code on this machine.
     """
 
-    ARGUMENTS = ("path", "device", "trust_remote_code", "head")
+    ARGUMENTS = ("path", "device", "trust_remote_code", "head", "template", "step_token")
     scores_steps = True
 
     def configure(self, arguments: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from inspect_ai.model import Model, ModelOutput
 from inspect_ai.util import collect
 
-from misstep.registry import Prm
+from misstep.registry import ModelError, Prm
 
 OutputCallback = Callable[[ModelOutput], None]
 """A function that gets every output of a reward model, for example to count its tokens."""
@@ -71,6 +71,37 @@ class RewardModel(ABC):
     ) -> list[list[Reward]]:
         """Return the rewards of all steps of several solutions. All calls run concurrently."""
         return await collect(*(self.score_steps(problem, steps) for steps in solutions))
+
+
+FIRST_SOLUTIONS = 20
+"""A run stops if so many solutions at its start get no reward."""
+
+
+class RewardWatch:
+    """Stops a run whose first solutions all get no reward: the rest would get none either."""
+
+    def __init__(self) -> None:
+        self._failed = 0
+        self._works = False
+
+    def add(self, rewards: Sequence[float | None], reason: str | None) -> None:
+        """Count a solution with its rewards; `reason` says why a reward is missing.
+
+        Raises:
+            ModelError: None of the first solutions has a reward.
+        """
+        if self._works or not rewards:
+            return
+        if any(reward is not None for reward in rewards):
+            self._works = True
+            return
+        self._failed += 1
+        if self._failed >= FIRST_SOLUTIONS:
+            raise ModelError(
+                f"None of the first {FIRST_SOLUTIONS} solutions got a reward, so the run stops. "
+                f"The last reason: {reason or 'unknown'}. Check the reward model, how it is served "
+                "and its style."
+            )
 
 
 def aggregate(rewards: Sequence[float | None], aggregation: Aggregation) -> float | None:

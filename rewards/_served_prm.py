@@ -49,10 +49,10 @@ class ServedPrmAPI(Provider):
 
     - `served`: the name of the model on the server.
     - `bos`: the text that begins the input, if the template has a place for it.
-    - `route`, `returns`, `step_token`, `values`: they override the registry.
+    - `route`, `returns`, `template`, `step_token`, `values`: they override the registry.
     """
 
-    ARGUMENTS = ("served", "bos", "route", "returns", "step_token", "values")
+    ARGUMENTS = ("served", "bos", "route", "returns", "template", "step_token", "values")
     scores_steps = True
 
     def configure(self, arguments: Mapping[str, Any]) -> None:

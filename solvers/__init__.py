@@ -45,6 +45,7 @@ from misstep.solvers._critics import (
 from misstep.solvers._critique import (
     critique as critique,
     critique_prompt as critique_prompt,
+    index_only as index_only,
     sections_critique as sections_critique,
     sections_prompt as sections_prompt,
     warn_of_long_prompts as warn_of_long_prompts,

@@ -41,7 +41,7 @@ from misstep.solvers._baselines import (
     uniform,
 )
 from misstep.solvers._calls import SEED
-from misstep.solvers._critique import critique, sections_critique
+from misstep.solvers._critique import critique, index_only, sections_critique
 from misstep.solvers._mistakes import MistakeProtocol, find_mistake
 from misstep.solvers._step_labels import label_steps
 from misstep.solvers._step_scores import all_invalid, all_valid, step_scores
@@ -57,7 +57,9 @@ _WITHOUT_DATA = {
 }
 BASELINES = (*_WITHOUT_DATA, "label_distribution")
 """Critics of first errors that call no model."""
-CRITICS = ("critique", "stepwise", "reward", *BASELINES)
+CRITICS = ("critique", "stepwise", "reward", "index_only", *BASELINES)
+_INDEX_TOKENS = 16
+"""The most tokens of a reply that is only an index."""
 SECTION_BASELINES = ("no_error", "all_sections", "section_range")
 SECTION_CRITICS = ("critique", *SECTION_BASELINES)
 STEP_CRITICS = ("critique", "stepwise", "reward", "all_valid", "all_invalid")
@@ -123,6 +125,9 @@ def find_critic(
         )
         by_steps = critic == "stepwise"
         return Critic(stepwise(style, calls) if by_steps else reward(style, threshold), config)
+    if critic == "index_only":
+        config = GenerateConfig(temperature=0.0, max_tokens=_INDEX_TOKENS, seed=SEED)
+        return Critic(index_only(domain, tag), config)
     if critic == "label_distribution":
         return Critic(label_distribution(dict(Counter(str(one.target) for one in samples))))
     return Critic(_find_solver(critic, _WITHOUT_DATA, CRITICS))

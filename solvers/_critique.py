@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from inspect_ai.dataset import Dataset
-from inspect_ai.model import ChatMessageUser, get_model
+from inspect_ai.model import ChatMessageUser, GenerateConfigArgs, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.providers import check_logprobs
@@ -85,6 +85,33 @@ def critique(
             read = [read_vote(choice, "lenient") for choice in state.output.choices]
             if len(parts) > 1 and tally(read).verdict != NO_ERROR:
                 break
+        return state
+
+    return solve
+
+
+@solver
+def index_only(domain: str = "mathematics", tag: Tag | None = None) -> Solver:
+    r"""Ask as `critique` does, and allow only `\boxed{i}` with a valid index as the reply.
+
+    A grammar of llama.cpp constrains the reply, so that even a small model gives a verdict. It
+    works with `embedded/…` and with servers of llama.cpp.
+
+    Args:
+        domain: The prompt: a name in `registry/domains.yaml`.
+        tag: The word for a step in its tag. Default: the domain's own word.
+    """
+    prompt = find_domain(domain)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        steps = state.metadata_as(SolutionMetadata).steps
+        text = critique_prompt(prompt, state.input_text, steps, tag)
+        state.messages = [ChatMessageUser(content=text)]
+        allowed = " | ".join(f'"{index}"' for index in range(NO_ERROR, len(steps)))
+        grammar = f'root ::= "\\\\boxed{{" ({allowed}) "}}"'
+        config: GenerateConfigArgs = {"extra_body": {"grammar": grammar}}
+        state.output = await reply_to(state, generate, state.messages, config)
+        state.messages.append(state.output.message)
         return state
 
     return solve

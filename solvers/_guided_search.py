@@ -16,7 +16,14 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from misstep._inspect_private import active_model
 from misstep.providers import remembered_refusals
 from misstep.registry import MisstepError, UnknownNameError, find_judge
-from misstep.rewards import AGGREGATIONS, REWARD_ROLE, Aggregation, RewardModel, find_reward_model
+from misstep.rewards import (
+    AGGREGATIONS,
+    REWARD_ROLE,
+    Aggregation,
+    RewardModel,
+    RewardWatch,
+    find_reward_model,
+)
 from misstep.samples import SearchRecord, SearchResult
 from misstep.solvers._calls import SEED
 from misstep.solvers._policy import BLANK_LINE, CONTINUATIONS, Account, Continuation, Policy
@@ -96,6 +103,8 @@ def guided_search(
             f"without one: {', '.join(m for m in METHODS if m not in REWARDED)}."
         )
 
+    watch = RewardWatch()
+
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         account = Account(budget)
         refusals = remembered_refusals(get_model().api)
@@ -114,6 +123,8 @@ def guided_search(
             search = Search(policy, rewards(), account, random, n, places, aggregation, max_steps)
             path, unfinished = await search.run(state.input_text)
             left.iterations, left.rewards = search.iterations, list(path.rewards)
+            drawn = [one for iteration in search.iterations for one in iteration.candidates]
+            watch.add([one.reward for one in drawn], next((one.missing for one in drawn), None))
             steps = list(path.steps)
             text = BLANK_LINE.join(steps)
             result = SearchResult(answer=path.answer, steps=steps, unfinished=unfinished)
@@ -134,6 +145,8 @@ def guided_search(
             solutions = await draw_solutions(policy, account, n, budget is not None)
             solutions = await with_rewards(rewards(), state.input_text, solutions)
             left.solutions = record_solutions(solutions)
+            given = [reward for one in left.solutions for reward in one.rewards]
+            watch.add(given, next((one.missing for one in left.solutions), None))
             text, result = await choose_solution(solutions, aggregation, random)
         left.result = result.model_copy(update={"budget": account.record()})
         state.messages.append(ChatMessageAssistant(content=text))

@@ -6,7 +6,13 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect
 
 from misstep.registry import MisstepError, UnknownNameError, find_judge
-from misstep.rewards import StepVerdict, find_reward_model, judge_messages, read_step_verdict
+from misstep.rewards import (
+    RewardWatch,
+    StepVerdict,
+    find_reward_model,
+    judge_messages,
+    read_step_verdict,
+)
 from misstep.samples import SolutionMetadata, StepRecord
 from misstep.solvers._calls import ask
 from misstep.solvers._verdicts import first_below, leave_verdict
@@ -90,6 +96,7 @@ def reward(style: str = "plain", threshold: float | None = None) -> Solver:
     find_judge(style)
     if threshold is not None and not 0 <= threshold <= 1:
         raise MisstepError(f"threshold={threshold}: expected a number from 0 to 1.")
+    watch = RewardWatch()
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = find_reward_model(style)
@@ -98,6 +105,7 @@ def reward(style: str = "plain", threshold: float | None = None) -> Solver:
         limit = model.threshold if threshold is None else threshold
         values = [reward.value for reward in rewards]
         missing = next((reward.missing for reward in rewards if reward.value is None), None)
+        watch.add(values, missing)
         leave_verdict(
             state, *first_below(values, limit), rewards=values, missing=missing, threshold=limit
         )

@@ -49,7 +49,7 @@ def test_check_tells_all_that_is_wrong_and_fails(tmp_path):
     assert result.exit_code == 1
     assert "row 1 ('[bold]x'): label: 7 is beyond its 1 steps" in result.output
     assert "\x1b[31m" not in result.output
-    assert "4 problems; 0 rows are good." in result.output
+    assert "5 problems; 0 rows are good." in result.output
 
 
 def test_check_goes_on_after_a_malformed_line(tmp_path):

@@ -156,3 +156,21 @@ def test_a_judge_without_logprobs_has_no_rewards(serve, own_file, reply, says):
 def test_options_that_do_not_fit_get_one_message(options, says):
     with pytest.raises(MisstepError, match=says):
         processbench(source="sample", **options)
+
+
+def test_a_run_stops_if_none_of_the_first_twenty_solutions_gets_a_reward(serve):
+    task = processbench(source="sample", critic="reward", style="single_token")
+    log, _ = serve(task, lambda *_: Reply("Let me think.", "length"), limit=60)
+    assert log.status == "error"
+    assert "None of the first 20 solutions got a reward" in log.error.message
+    assert "The last reason: " in log.error.message
+    assert log.results is None or log.results.completed_samples < 60
+
+
+def test_one_reward_among_the_first_solutions_is_enough(serve):
+    def mostly_silent(request, choice):
+        return plus_or_minus(request, choice) if len(request.text) % 7 == 0 else Reply("?", "stop")
+
+    task = processbench(source="sample", critic="reward", style="single_token")
+    log, _ = serve(task, mostly_silent, limit=40)
+    assert log.status == "success"

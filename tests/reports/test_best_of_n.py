@@ -95,7 +95,7 @@ def test_recorded_solutions_give_an_independently_computed_table(recorded, tmp_p
     )
     assert result.exit_code == 0, result.output
     # Answers were compared again: all labels are as recorded.
-    assert "wrong recorded labels" not in result.output
+    assert "recorded label" not in result.output
     import csv
 
     with (tmp_path / "best_of_n.csv").open(encoding="utf-8") as stream:
@@ -193,6 +193,36 @@ def test_a_bad_row_is_named(tmp_path, rows, says):
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     with pytest.raises(MisstepError, match=says):
         CliRunner().invoke(cli, ["best-of-n", str(path)], catch_exceptions=False)
+
+
+def test_recorded_labels_that_the_answers_contradict_are_counted(tmp_path):
+    """StrictPRMBench calls the label `is_correct`."""
+    rows = [
+        GOOD | {"problem_id": f"p{i}", "problem": "?", "answer": "4", "is_correct": label}
+        for i in range(3)
+        for label in (True, i == 1)
+    ]
+    path = tmp_path / "solutions.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    result = CliRunner().invoke(cli, ["best-of-n", str(path)], catch_exceptions=False)
+    assert "2 solutions of 2 problems have another recorded label" in " ".join(
+        result.output.split()
+    )
+    content = json.loads(CliRunner().invoke(cli, ["best-of-n", str(path), "--json"]).output)
+    assert content["label_conflicts"] == {"p0": 1, "p2": 1}
+
+
+def test_one_problem_under_several_ids_is_one_cluster(tmp_path):
+    rows = [
+        GOOD | {"problem_id": f"p{i}-{k}", "problem": f"{i}?", "answer": "4" if i % 2 else "5"}
+        for i in range(10)
+        for k in range(5)
+    ]
+    path = tmp_path / "solutions.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    result = CliRunner().invoke(cli, ["best-of-n", str(path)], catch_exceptions=False)
+    text = " ".join(result.output.split())
+    assert "oracle: samples of one cluster are not independent." in text
 
 
 def test_an_n_beyond_the_solutions_is_refused(tmp_path):

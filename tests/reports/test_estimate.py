@@ -1,16 +1,19 @@
 """What an estimate says, against what runs then take."""
 
+import json
 import math
 from datetime import date
 
 import pytest
+from click.testing import CliRunner
 
+from misstep.cli._main import cli
 from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
 from misstep.loaders import load_rows
-from misstep.registry import CHARACTERS_PER_TOKEN, Price, price_of, prices
-from misstep.reports import estimate
+from misstep.registry import CHARACTERS_PER_TOKEN, MisstepError, Price, price_of, prices
+from misstep.reports import estimate, estimate_eval, eval_sizes, measured_completion
 from misstep.reports._estimate import token_counter
 from tests.reports.conftest import ROWS
 from tests.support.openai_server import OpenAIServer
@@ -116,3 +119,50 @@ def test_without_its_file_tiktoken_is_not_asked(monkeypatch, tmp_path):
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     assert not token_counter("openai/gpt-4o-mini").exact
     assert not token_counter("vllm/Qwen/Qwen2.5-7B-Instruct").exact
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "processbench.sample",
+        "processbench.gsm8k",
+        "processbench.math",
+        "procedural.small",
+        "error-recovery",
+        "error-recovery.small",
+        "error-recovery.medium.other-reasoning",
+        "error-recovery.sample",
+    ],
+)
+def test_the_list_and_the_estimate_have_the_same_sizes(name, real_data):
+    """There is one way to estimate: the sizes in the list are those of a dry run on the rows."""
+    listed = {known: size for known, _, size in eval_sizes()}[name]
+    found = estimate_eval(name, {}, MODEL)
+    assert found.samples == listed.samples
+    assert found.prompt_tokens == pytest.approx(listed.prompt_tokens, rel=0.01)
+    assert found.completion_tokens == pytest.approx(listed.completion_tokens, rel=0.01)
+
+
+def test_reasoning_and_answer_have_their_own_lengths():
+    found = estimate_eval("error-recovery.sample", {}, MODEL, limit=1)
+    # Three conversations; the variant cuts the reasoning at 32 tokens.
+    assert (found.calls, found.completion_tokens) == (6, 3 * (32 + 20))
+    assert found.completion_rule.startswith("200, then 20 each")
+
+
+def test_completions_can_be_as_long_as_in_a_log(folder, runs):
+    log = str(folder / "voted.eval")
+    mean = sum(sample.output_tokens for sample in runs.voted.samples) / len(ROWS)
+    assert measured_completion(log) == round(mean)
+    command = ["estimate", "processbench.sample", "--model", MODEL, "--json", "--limit", "3"]
+    result = CliRunner().invoke(cli, [*command, "--like", log], catch_exceptions=False)
+    content = json.loads(result.output)
+    assert content["completion_tokens"] == 3 * round(mean)
+    with pytest.raises(MisstepError, match="--like sets the length"):
+        CliRunner().invoke(
+            cli, [*command, "--like", log, "--completion", "9"], catch_exceptions=False
+        )
+
+
+def test_the_time_of_a_sample_leaves_out_its_waiting(runs):
+    assert {sample.seconds for sample in runs.weak.samples} == {1.5}

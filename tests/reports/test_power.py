@@ -1,5 +1,7 @@
 """Power against statsmodels, and against runs drawn at random."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -8,10 +10,13 @@ from statsmodels.stats.proportion import power_proportions_2indep
 from misstep.registry import MisstepError
 from misstep.reports import (
     Aim,
+    groups_of_dataset,
+    groups_of_runs,
     paired_power,
     paired_samples,
     smallest_difference,
     smallest_f1_difference,
+    smallest_gains,
     unpaired_power,
     unpaired_samples,
 )
@@ -101,3 +106,31 @@ def test_the_smallest_f1_difference_is_seen_in_drawn_runs():
 def test_impossible_runs_are_refused():
     with pytest.raises(MisstepError, match=r"cannot differ on a share of 0\.05"):
         paired_power(0.5, 0.7, 0.05, 100)
+
+
+def test_a_set_in_clusters_is_worth_fewer_samples():
+    samples = [(i % 2 == 0, f"problem {i // 4}") for i in range(400)]
+    groups = groups_of_dataset(samples, 0.6, None)
+    assert [(g.name, g.samples, g.effective) for g in groups] == [
+        ("with an error", 200, 100),
+        ("without an error", 200, 100),
+        ("all", 400, 100),
+    ]
+    rows = {row["part"]: row for row in smallest_gains(groups, AIM)}
+    assert len(rows) == 8
+    assert rows["all, in clusters"]["same_samples"] == smallest_difference(0.6, 100, AIM)
+    single = [(has_error, str(i)) for i, (has_error, _) in enumerate(samples)]
+    assert len(list(smallest_gains(groups_of_dataset(single, 0.6, None), AIM))) == 4
+
+
+def test_logs_tell_how_much_a_cluster_has_in_common(runs):
+    """Five copies of each sample in one cluster are worth one sample each."""
+    copies = [
+        replace(sample, id=f"{sample.id}-{i}", cluster=sample.id)
+        for sample in runs.strong.samples
+        for i in range(5)
+    ]
+    [*_, whole] = groups_of_runs([replace(runs.strong, samples=copies)], None, None)
+    assert whole.samples == 5 * len(runs.strong.samples)
+    assert whole.effective == pytest.approx(len(runs.strong.samples), rel=0.1)
+    assert [group.effective for group in groups_of_runs([runs.strong], None, None)] == [None] * 3

@@ -10,11 +10,11 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from rich.console import Console
 
 from misstep.cli._main import cli
-from misstep.cli._output import metrics_table
+from misstep.cli._output import print_summary
 from misstep.evals import guided_search, processbench
 from misstep.loaders import FirstErrorRow, first_error_dataset, problems_dataset, recovery_dataset
 from misstep.registry import DataError
-from misstep.reports import chart_library, read_logs, save_chart
+from misstep.reports import chart_library, read_logs, read_run, save_chart, summary_of_run
 from tests.support.logs import write_first_error_log
 
 CONTROL = ["a\x00b", "\x1b[2J", "a\nb", "\u202emath"]
@@ -93,8 +93,8 @@ def test_a_run_on_subsets_that_look_like_markup_ends_well(tmp_path, display):
     assert log.status == "success"
     console = Console(width=200, force_terminal=True, color_system=None)
     with console.capture() as printed:
-        console.print(metrics_table(log.results))
-    assert "[/]_f1_score" in printed.get()
+        print_summary(console, summary_of_run(read_run(log.location)))
+    assert "[/]" in printed.get()
     assert "\x1b]8" not in printed.get()
     for form in ("deltabench", "processbench", "json"):
         out = str(tmp_path / form)

@@ -136,7 +136,8 @@ def _sample(
         metadata=sample.metadata or {},
         scores=scores,
         error=error,
-        total_time=1.5,
+        total_time=9.0,
+        working_time=1.5,
         model_usage={
             model: ModelUsage(
                 input_tokens=tokens_in,

@@ -1,0 +1,98 @@
+"""What a run says at its end: warnings where its number would mislead, and where to see more."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from math import isnan
+from typing import TYPE_CHECKING
+
+from misstep.registry._variants import evals
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog
+
+MOST_TRUNCATED = 0.05
+MOST_UNREAD = 0.2
+UNREAD_METRICS = ("truncated", "unparsed", "empty", "refused", "unanswered")
+"""Metrics that are shares of replies without a result, by cause."""
+
+
+def cautions(metrics: Mapping[str, float], failed: int, total: int) -> Iterator[str]:
+    """Yield a sentence for each reason why the number of a run would mislead.
+
+    Args:
+        metrics: The metrics of the headline's scorer.
+        failed: The number of samples that ended in an error.
+        total: The number of all samples.
+    """
+    known = {name: value for name, value in metrics.items() if not isnan(value)}
+    truncated = known.get("truncated", 0.0)
+    unread = sum(known.get(name, 0.0) for name in UNREAD_METRICS)
+    if truncated > MOST_TRUNCATED:
+        yield (
+            f"{truncated:.1%} of the replies were cut off at the token limit. They count as wrong. "
+            "Raise --max-tokens."
+        )
+    if unread > MOST_UNREAD:
+        yield (
+            f"{unread:.1%} of the replies gave no result that can be read. They count as wrong. "
+            "Look at some of them: inspect view"
+        )
+    for name, missing in (("error_count", "an error"), ("correct_count", "no error")):
+        if known.get(name) == 0 and total > failed:
+            yield (
+                f"No row has {missing}, so F1 is undefined. Use more rows, or draw them from the "
+                "whole set: --sample-shuffle 42"
+            )
+    if failed:
+        yield (
+            f"{failed:,} of {total:,} samples failed. They are left out of the numbers. Repeat "
+            "them: inspect eval-retry"
+        )
+
+
+@cache
+def print_at_end() -> None:
+    """Make runs of this process print their warnings and the command that shows their results.
+
+    It is called when Inspect makes a task for a run. Inspect announces hooks that are there before,
+    in every run of every package.
+    """
+    from inspect_ai.hooks import Hooks, RunEnd, hooks
+
+    @hooks(name="run_end", description="Says where a run of misstep shows its results.")
+    class PrintAtEnd(Hooks):
+        async def on_run_end(self, data: RunEnd) -> None:
+            _print([log for log in data.logs if _is_own(log) and log.results])
+
+
+def _is_own(log: "EvalLog") -> bool:
+    return log.eval.task.rpartition("/")[2].partition(".")[0] in evals()
+
+
+def _print(logs: "list[EvalLog]") -> None:
+    from inspect_ai.util import display_type
+    from rich.console import Console
+
+    if not logs or display_type() in ("none", "log"):
+        return
+    console = Console()
+    console.print()
+    for log in logs:
+        for caution in log_cautions(log):
+            console.print(f"Warning: {caution}", style="yellow", highlight=False)
+    places = " ".join(log.location.removeprefix("file://") for log in logs)
+    console.print(f"Results at a glance: misstep show {places}", markup=False, soft_wrap=True)
+
+
+def log_cautions(log: "EvalLog") -> list[str]:
+    """Return the reasons why the headline of a log would mislead."""
+    results, headline = log.results, log.eval.headline_metric
+    if results is None:
+        return []
+    scores = [score for score in results.scores if score.metrics]
+    own = [score for score in scores if headline and score.name == headline.scorer]
+    metrics: dict[str, float] = {}
+    for score in own or scores[:1]:
+        metrics |= {name: float(metric.value) for name, metric in score.metrics.items()}
+    failed = results.total_samples - results.completed_samples
+    return list(cautions(metrics, failed, results.total_samples))

@@ -1,0 +1,233 @@
+"""One run at a glance: the headline, its parts, subsets, unread replies, cost, warnings."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isnan, nan
+
+from misstep.registry import UNREAD_METRICS, cautions, sources
+from misstep.reports._frames import run_cost
+from misstep.reports._leaderboard import MEAN, METRICS, Benchmark, published_rows
+from misstep.reports._runs import Run
+from misstep.reports._samples import SampleRecord
+from misstep.scorers import share
+
+MOST_PARTS = 6
+_NOT_PARTS = ("total", "count", "stderr", "lower", "upper", *UNREAD_METRICS)
+_THIRDS = {"early", "middle", "late"}
+_PUBLISHED_PROTOCOLS = {
+    ("critique", 1): ("single",),
+    ("critique", 8): ("maj@8",),
+    ("reward", 1): ("prm",),
+}
+"""Protocols of published tables by critic and votes, for first errors."""
+
+
+@dataclass(frozen=True)
+class MetricValue:
+    """A metric with its interval, as fractions; nan if it is undefined."""
+
+    name: str
+    value: float
+    lower: float = nan
+    upper: float = nan
+
+
+@dataclass(frozen=True)
+class SubsetValue:
+    """The headline metric on one subset."""
+
+    subset: str
+    samples: int
+    metric: MetricValue
+
+
+@dataclass(frozen=True)
+class PublishedValue:
+    """A published result on the same data, by the same protocol."""
+
+    model: str
+    value: float
+    metric: str
+    protocol: str
+    source: str
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What a person wants to know after a run."""
+
+    log: str
+    eval: str
+    data: str
+    model: str
+    protocol: str
+    samples: int
+    """The number of samples that have a score."""
+    total: int
+    headline: MetricValue
+    parts: list[MetricValue]
+    subsets: list[SubsetValue]
+    unread: dict[str, float]
+    """The share of replies without a result, by cause."""
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    """In dollars; None if no price is known."""
+    cost_source: str
+    published: PublishedValue | None
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def summary_of_run(run: Run) -> RunSummary:
+    """Return a run at a glance."""
+    scorer = run.headline if run.headline in run.metrics else run.scorer()
+    metrics = run.metrics[scorer]
+    metric = _headline_metric(run, metrics)
+    unread = _unread(run, scorer, metrics)
+    failed = len(run.samples) - len(run.scored)
+    cost, cost_source = run_cost(run)
+    shares = dict.fromkeys(UNREAD_METRICS, 0.0) | {
+        "truncated": unread.get("truncated", 0.0),
+        "unparsed": sum(value for name, value in unread.items() if name != "truncated"),
+    }
+    return RunSummary(
+        log=run.location,
+        eval=run.task,
+        data=run.data,
+        model=run.name,
+        protocol=run.protocol,
+        samples=len(run.scored),
+        total=len(run.samples),
+        headline=_value(metric, metrics),
+        parts=list(_parts(run, scorer, metric)),
+        subsets=_subsets(run, scorer, metric),
+        unread=unread,
+        input_tokens=sum(tokens for tokens, _ in run.usage.values()),
+        output_tokens=sum(tokens for _, tokens in run.usage.values()),
+        cost=cost,
+        cost_source=cost_source,
+        published=_nearest_published(run, metrics, metric),
+        notes=list(run.notes),
+        warnings=list(cautions(metrics | _class_counts(run) | shares, failed, len(run.samples))),
+    )
+
+
+def _headline_metric(run: Run, metrics: Mapping[str, float]) -> str:
+    """Return the registered headline; logs of earlier versions have that of their kind."""
+    wanted = (run.headline_metric, *METRICS.get(run.kind, ()))
+    known = (name for name in wanted if name is not None and name in metrics)
+    return next(known, next(iter(metrics)))
+
+
+def _value(name: str, metrics: Mapping[str, float], prefix: str = "") -> MetricValue:
+    ends = (metrics.get(f"{prefix}{name}{end}", nan) for end in ("", "_lower", "_upper"))
+    return MetricValue(name, *ends)
+
+
+def _parts(run: Run, scorer: str, headline: str) -> Iterator[MetricValue]:
+    """Yield the other main metrics: those of the leaderboard, then those with an interval."""
+    scorers = dict.fromkeys([scorer, run.scorer()])
+    groups = {group for sample in run.samples for group in sample.facets.values()} | _THIRDS
+    found: dict[str, MetricValue] = {}
+    for own in (run.metrics[name] for name in scorers):
+        main = [name for name in METRICS.get(run.kind, ()) if name in own]
+        main += [name for name in own if f"{name}_lower" in own]
+        main += [name for name in own if not found and name not in main and not main]
+        for name in main:
+            of_group = any(name.startswith(f"{group}_") for group in groups)
+            skipped = name.endswith(_NOT_PARTS) or of_group or name == headline
+            if not skipped and not isnan(own[name]):
+                found.setdefault(name, _value(name, own))
+    if len({sample.facets.get("subset") for sample in run.samples}) < 2:
+        found.pop(MEAN, None)
+    yield from list(found.values())[:MOST_PARTS]
+
+
+def _subsets(run: Run, scorer: str, metric: str) -> list[SubsetValue]:
+    """Return the headline of each subset: from the log, else the mean of its samples."""
+    members: dict[str, list[SampleRecord]] = {}
+    for sample in run.scored:
+        if "subset" in sample.facets and scorer in sample.scores:
+            members.setdefault(sample.facets["subset"], []).append(sample)
+    if len(members) < 2:
+        return []
+    metrics, values = run.metrics[scorer], []
+    for subset, samples in sorted(members.items()):
+        value = _value(metric, metrics, f"{subset}_")
+        if isnan(value.value) and metric != "f1_score":
+            hits = [sample.scores[scorer].hit for sample in samples]
+            known = share([hit for hit in hits if not isnan(hit)])
+            value = MetricValue(metric, known.value, known.lower, known.upper)
+        values.append(SubsetValue(subset, len(samples), value))
+    return values
+
+
+def _unread(run: Run, scorer: str, metrics: Mapping[str, float]) -> dict[str, float]:
+    """Return the share of replies without a result by cause, the most frequent first."""
+    scores = [sample.scores[scorer] for sample in run.scored if scorer in sample.scores]
+    counts = Counter(score.unread for score in scores if score.unread)
+    shares = {str(cause): count / len(scores) for cause, count in counts.most_common()}
+    if not shares:
+        known = {name: metrics[name] for name in UNREAD_METRICS if metrics.get(name, 0) > 0}
+        shares = dict(sorted(known.items(), key=lambda one: -one[1]))
+    return shares
+
+
+def _class_counts(run: Run) -> dict[str, float]:
+    """Return how many rows have an error and how many have none, for evals of first errors."""
+    if run.kind != "first_error":
+        return {}
+    errors = sum(sample.has_error for sample in run.scored)
+    return {"error_count": errors, "correct_count": len(run.scored) - errors}
+
+
+def _nearest_published(
+    run: Run, metrics: Mapping[str, float], headline: str
+) -> PublishedValue | None:
+    """Return the published result of this model, else the nearest one.
+
+    Only results on the same rows, asked in the same way, are compared.
+    """
+    protocols = _published_protocols(run)
+    if not protocols or not _is_whole(run):
+        return None
+    benchmark = Benchmark(run.eval, run.data, run.version, run.kind, [run])
+    metric = MEAN if benchmark.subsets and MEAN in metrics else headline
+    own = metrics.get(metric, nan)
+    rows = [
+        row
+        for row in published_rows(benchmark, [metric])
+        if row["protocol"] in protocols and not isnan(row[metric])
+    ]
+    if not rows or isnan(own):
+        return None
+    name = run.model.rpartition("/")[2].lower()
+    nearest = min(rows, key=lambda row: (row["model"].lower() != name, abs(row[metric] - own)))
+    source, _, protocol = str(nearest["source"]).partition("; ")
+    return PublishedValue(nearest["model"], nearest[metric], metric, protocol, source)
+
+
+def _published_protocols(run: Run) -> Sequence[str]:
+    if run.name != run.model:
+        return ()
+    if run.kind == "error_sections":
+        return ("critic",) if run.settings.get("critic", "critique") == "critique" else ()
+    if run.kind != "first_error" or run.settings.get("domain", "mathematics") != "mathematics":
+        return ()
+    if run.epochs > 1 or run.settings.get("adaptive") or run.settings.get("weighted"):
+        return ()
+    votes = int(run.settings.get("votes") or 1)
+    return _PUBLISHED_PROTOCOLS.get((str(run.settings.get("critic", "critique")), votes), ())
+
+
+def _is_whole(run: Run) -> bool:
+    """Return whether the run has all rows of its source or subset."""
+    source, _, subset = run.data.partition("-")
+    if source not in sources():
+        return False
+    files = sources()[source].files
+    rows = sum(file.rows for file in files if not subset or file.subset == subset)
+    of_subsets = sum(file.subsets.get(subset, 0) for file in files)
+    return len(run.scored) in (rows, of_subsets)
