@@ -23,7 +23,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # `make test COVERAGE=1` measures which lines the tests run.
 PYTEST_OPTIONS := -n 3 --dist loadfile $(if $(COVERAGE),$(PACKAGES:%=--cov=%) --cov=misstep --cov-fail-under=90)
 
-.PHONY: help setup demo test unit lint types linked docs wheel canary bench soak short audit reference lock clean
+.PHONY: help setup demo test unit lint types linked docs pictures wheel canary bench soak short audit reference lock clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
@@ -65,6 +65,9 @@ linked:
 
 docs: setup linked  ## Build the documentation site in build/site.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+pictures: setup  ## Make the pictures of the README from a run of the demo. Needs chromium.
+	$(BIN)/python docs/pictures.py
 
 # Built from a copy, because setuptools leaves files behind that would get into the next build.
 wheel: setup  ## Build the package in dist/, or DIST=folder.

@@ -5,6 +5,8 @@ from typing import Any
 import click
 import httpx
 
+from misstep.cli._options import json_option
+from misstep.cli._output import print_json
 from misstep.loaders import write_files
 from misstep.registry import MisstepError, Prm, prms, user_registry
 from misstep.rewards import SOLUTIONS, ProbeResult, marked_input, probe_prm
@@ -78,14 +80,19 @@ def new(
 @_server
 @_path
 @click.option("--bos", default="", help="The BOS text, if the format has one.")
-def check(name: str, server: str | None, path: str | None, bos: str) -> None:
+@json_option
+def check(name: str, server: str | None, path: str | None, bos: str, as_json: bool) -> None:
     """Probe the registered reward model NAME. The exit code is 1 if a step has no reward."""
     if (server is None) == (path is None):
         raise MisstepError("Give --server URL, or --path FOLDER with the weights.")
     result = _probe(name, server, path, None, {"bos": bos} if bos else {})
     if not result.passes:
         raise MisstepError(f"{name}: {result.missing}")
-    _show(result, bos)
+    if as_json:
+        told = {"rewards": result.rewards, "gap": result.gap, "discriminates": result.discriminates}
+        print_json(told)
+    else:
+        _show(result, bos)
 
 
 def _only_model(server: str) -> str:

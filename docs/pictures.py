@@ -13,79 +13,77 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
-from inspect_ai.log import EvalSample, list_eval_logs, read_eval_log
-from playwright.sync_api import Browser, Page, sync_playwright
+from inspect_ai.log import list_eval_logs, read_eval_log
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
+
+Scheme = Literal["light", "dark"]
 
 PICTURES = Path(__file__).parent / "pictures"
 PROGRAMS = Path(sys.executable).parent
 PORT = 7599
 SCORER = "first_error"
-SIZE = {"width": 1000, "height": 640}
+SIZE: ViewportSize = {"width": 1000, "height": 640}
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
 
 def main() -> None:
     """Make all pictures."""
     PICTURES.mkdir(exist_ok=True)
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
-        # The viewer shows the folder's name, so it gets a plain one.
-        home = Path(folder) / "demo"
-        home.mkdir()
-        subprocess.run([PROGRAMS / "misstep", "demo"], cwd=home, check=True)
-        subprocess.run(
-            [PROGRAMS / "misstep", "report", "logs", "-o", "report.html"], cwd=home, check=True
-        )
+        subprocess.run([PROGRAMS / "misstep", "demo"], cwd=folder, check=True)
+        logs = Path(folder) / "logs" / "demo"
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
-        log, sample = found_error(home / "logs")
-        with viewer(home):
-            for scheme in ("light", "dark"):
-                picture(browser, scheme, "report", (home / "report.html").as_uri())
-                address = (
-                    f"http://127.0.0.1:{PORT}/#/logs/{log}/samples/sample/{sample.id}/1/messages"
-                )
-                picture(browser, scheme, "viewer", address)
+        log, sample = found_error(logs)
+        with viewer(logs) as address:
+            place = f"{address}#/logs/{log}/samples/sample/{sample}/1/messages"
+            for scheme in SCHEMES:
+                picture(browser, scheme, "report", (logs / "report.html").as_uri())
+                picture(browser, scheme, "viewer", place)
         browser.close()
 
 
-def found_error(logs: Path) -> tuple[str, EvalSample]:
-    """Return the sample with the shortest prompt in which a model found the error, and its log."""
+def found_error(logs: Path) -> tuple[str, str]:
+    """Return the log and the id of the shortest sample whose error a model found."""
     found = []
     for info in list_eval_logs(str(logs)):
         log = read_eval_log(info)
         for sample in log.samples or []:
             hit = sample.scores and sample.scores[SCORER].value == "C"
-            if log.eval.model != "none" and hit and sample.target != "-1" and sample.messages:
+            if hit and sample.target != "-1" and sample.model_usage:
                 length = sum(len(message.text) for message in sample.messages)
-                found.append((length, Path(info.name).name, sample))
-    _, name, sample = min(found, key=lambda entry: entry[0])
-    return name, sample
+                found.append((length, Path(info.name).name, str(sample.id)))
+    _, name, sample_id = min(found)
+    return name, sample_id
 
 
 @contextmanager
-def viewer(folder: Path) -> Iterator[None]:
-    """Run Inspect's viewer of the folder's logs."""
-    command = [PROGRAMS / "inspect", "view", "--port", str(PORT)]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as server:
+def viewer(logs: Path) -> Iterator[str]:
+    """Run Inspect's viewer of a folder of logs; yield its address."""
+    address = f"http://127.0.0.1:{PORT}/"
+    command = [PROGRAMS / "inspect", "view", "--log-dir", logs, "--port", str(PORT)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         try:
             while server.poll() is None:
                 try:
-                    urllib.request.urlopen(f"http://127.0.0.1:{PORT}/").close()
+                    urllib.request.urlopen(address).close()
                     break
                 except OSError:
                     time.sleep(0.2)
-            yield
+            yield address
         finally:
             server.terminate()
 
 
-def picture(browser: Browser, scheme: str, name: str, address: str) -> None:
+def picture(browser: Browser, scheme: Scheme, name: str, address: str) -> None:
     """Save a picture of a page."""
-    page: Page = browser.new_page(viewport=SIZE, color_scheme=scheme)
+    page = browser.new_page(viewport=SIZE, color_scheme=scheme)
     page.goto(address)
     page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(2000)
+    page.wait_for_timeout(3000)
     page.screenshot(path=PICTURES / f"{name}-{scheme}.png")
     page.close()
 

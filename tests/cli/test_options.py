@@ -31,6 +31,7 @@ WITHOUT_TABLE = {
     ("export",),
     ("forge", "report"),
     ("plot", "recovery"),
+    ("prm", "new"),
     ("reference",),
     ("report",),
     ("study",),

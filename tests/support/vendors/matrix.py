@@ -18,12 +18,17 @@ from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 from inspect_ai.model import Model, get_model
 
 from misstep.evals.adversarial_numinamath import adversarial_numinamath
+from misstep.evals.agent_process import agent_process
 from misstep.evals.deltabench import deltabench
 from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.error_recovery import error_recovery
 from misstep.evals.guided_search import guided_search
+from misstep.evals.mistake_finding import mistake_finding
+from misstep.evals.mr_ben import mr_ben
+from misstep.evals.prmbench import prmbench
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
+from misstep.evals.who_and_when import who_and_when
 from misstep.registry import find_continuation
 from misstep.samples import variation_records
 from tests.support.openai_server import OpenAIServer, Reply
@@ -51,6 +56,9 @@ def scripted(conversation: Conversation, number: int) -> Reply:
         right = "[Checked steps]\n\n(none yet)" in last
         word, other = ("right", "wrong") if right else ("wrong", "right")
         return Reply(rf"So \boxed{{{word}}}", chances={word: {word: 0.8, other: 0.2}})
+    for sign, reply in _FIXED:
+        if sign in conversation.text:
+            return Reply(reply)
     if "has_error" in last:
         error = {"section": 2, "explanation": "It is wrong."}
         return Reply(json.dumps({"has_error": True, "errors": [error]}))
@@ -61,6 +69,19 @@ def scripted(conversation: Conversation, number: int) -> Reply:
     first = sum(role == "user" for role, _ in conversation.messages) == 1
     word, other = ("+", "-") if first else ("-", "+")
     return Reply(word, chances={word: {word: 0.8, other: 0.2}})
+
+
+_FIXED = (
+    ('{"validity": [...]', '{"validity": [1, -1, 1], "redundancy": [-1, -1, -1]}'),
+    (
+        "Mark the solution below like a teacher",
+        "Solution Analysis: x\nSolution Correctness: incorrect\n"
+        "First Error Step: Step 2\nError Reason: It is wrong.",
+    ),
+    ("Step Number:", "Agent Name: Agent_1\nStep Number: 1\nReason for Mistake: It guessed."),
+    ("Thought", "2"),
+)
+"""Replies to the questions of single benchmarks, each with a sign of the question."""
 
 
 def _next_step(conversation: Conversation, number: int) -> Reply:
@@ -121,6 +142,33 @@ def _delta(task: Callable[..., Task], **options: Any) -> Callable[[Path], Task]:
     return make
 
 
+def _file(task: Callable[..., Task], row: dict[str, Any]) -> Callable[[Path], Task]:
+    def make(folder: Path) -> Task:
+        path = folder / f"{task.__name__}.jsonl"
+        path.write_text(json.dumps(row), encoding="utf-8")
+        return task(source=str(path))
+
+    return make
+
+
+_PRMBENCH = {
+    "idx": "prm_test_p1_0",
+    "classification": "confidence",
+    "modified_question": "How many?",
+    "modified_process": ["1. First.", "2. Second.", "3. Third."],
+    "error_steps": [2],
+}
+_FAILURE = {
+    "id": "x",
+    "question": "How many?",
+    "ground_truth": "8",
+    "history": [{"name": f"Agent_{i}", "role": "user", "content": f"c{i}"} for i in range(3)],
+    "mistake_agent": "Agent_1",
+    "mistake_step": "1",
+    "mistake_reason": "It guessed.",
+}
+
+
 def _guided(**options: Any) -> Callable[[Path], Task]:
     return lambda folder: guided_search(source="sample", n=2, max_steps=4, **options)
 
@@ -151,6 +199,16 @@ ROWS = (
     ),
     Row("Procedural, critique", lambda folder: procedural(n=1), FIRST, "1"),
     Row("Adversarial NuminaMath, critique", lambda folder: adversarial_numinamath(), FIRST, "1"),
+    Row("PRMBench, critique", _file(prmbench, _PRMBENCH), FIRST, "1"),
+    Row("MR-Ben", lambda folder: mr_ben(source="sample"), _answer("marking"), "1"),
+    Row("BIG-Bench Mistake", lambda folder: mistake_finding(source="sample"), FIRST, "1"),
+    Row(
+        "AgentProcessBench, critique",
+        lambda folder: agent_process(source="agent_sample", critic="critique"),
+        FIRST,
+        "1",
+    ),
+    Row("Who&When", _file(who_and_when, _FAILURE), _answer("attribution"), "Agent_1, step 1"),
     Row(
         "Error recovery",
         lambda folder: error_recovery(source="generated", per_task=1),
