@@ -16,6 +16,7 @@ _PLACES = {
     "show": "_show:show",
     "sweep": "_sweep:sweep",
     "forge": "_forge:forge",
+    "find": "_find:find_errors",
     "import": "_import:import_results",
     "export": "_export:export_results",
     "report": "_report:write_report",

@@ -5,6 +5,7 @@ from misstep.evals.agent_process import agent_process
 from misstep.evals.deltabench import deltabench
 from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.error_recovery import error_recovery
+from misstep.evals.first_errors import first_errors
 from misstep.evals.guided_search import guided_search
 from misstep.evals.mistake_finding import mistake_finding
 from misstep.evals.mr_ben import mr_ben
@@ -19,6 +20,7 @@ __all__ = [
     "deltabench",
     "deltabench_sections",
     "error_recovery",
+    "first_errors",
     "guided_search",
     "mistake_finding",
     "mr_ben",

@@ -129,6 +129,41 @@ def from_inspect(message: "ChatMessage") -> Message:
     )
 
 
+def to_inspect(message: Message, place: int) -> "ChatMessage":
+    """Return a message as one of Inspect, with its place in the id."""
+    from inspect_ai.model import (
+        ChatMessageAssistant,
+        ChatMessageSystem,
+        ChatMessageTool,
+        ChatMessageUser,
+    )
+    from inspect_ai.tool import ToolCall as InspectToolCall
+
+    id = f"m{place}"
+    if message.role == "tool":
+        return ChatMessageTool(
+            content=message.text, tool_call_id=message.call_id, function=message.name, id=id
+        )
+    if message.role != "assistant":
+        make = ChatMessageSystem if message.role == "system" else ChatMessageUser
+        return make(content=message.text, id=id)
+    calls = [
+        InspectToolCall(
+            id=call.id or f"{id}-{i}", function=call.name, arguments=_arguments(call.arguments)
+        )
+        for i, call in enumerate(message.calls)
+    ]
+    return ChatMessageAssistant(content=message.text, tool_calls=calls or None, id=id)
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"arguments": text}
+
+
 def _joined(content: str | list[Any] | dict[str, Any]) -> tuple[str, str, int]:
     """Return the text of a message's content, its reasoning, and the number of other parts."""
     if isinstance(content, str):

@@ -40,6 +40,18 @@ from misstep.reports._estimate import (
     measured_completion,
 )
 from misstep.reports._exports import EXPORT_FORMATS, export_log
+from misstep.reports._find import (
+    FindEstimate,
+    FoundStep,
+    check_model,
+    find_estimate,
+    find_folder,
+    find_page,
+    find_task,
+    found_steps,
+    run_find,
+    trust_lines,
+)
 from misstep.reports._forge_charts import step_counts_chart
 from misstep.reports._forge_page import (
     MAX_EXAMPLES as FORGE_REPORT_EXAMPLES,
@@ -47,7 +59,7 @@ from misstep.reports._forge_page import (
     forge_report_page,
 )
 from misstep.reports._forge_report import read_forge_report
-from misstep.reports._frames import runs_frame, samples_frame
+from misstep.reports._frames import metrics_frame, runs_frame, samples_frame
 from misstep.reports._imports import ImportedLog, import_files
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard, metric_name
 from misstep.reports._paired import RESAMPLES
@@ -77,7 +89,7 @@ from misstep.reports._recovery import (
 )
 from misstep.reports._reference import planned_runs, reference_page, run_planned
 from misstep.reports._report import VIEWER, build_report, report_page
-from misstep.reports._runs import Logs, Run, read_logs, read_run
+from misstep.reports._runs import Logs, Run, read_logs, read_run, result_metrics
 from misstep.reports._show import MetricValue, RunSummary, summary_of_run
 from misstep.reports._step_scores import RewardRow, StepScores
 from misstep.reports._study_page import STUDY_FOLDER, build_study, study_runs

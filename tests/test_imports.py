@@ -25,8 +25,8 @@ LAYERS = (
 )
 LEVELS = {package: level for level, layer in enumerate(LAYERS) for package in layer}
 
-# These two put the parts together: what Inspect registers, and the names of `import misstep`.
-MAY_IMPORT_ALL = {"registry/entry_point.py", "misstep/__init__.py"}
+# These put the parts together: what Inspect registers, the names of `import misstep`, and scanners.
+MAY_IMPORT_ALL = {"registry/entry_point.py", "misstep/__init__.py", "misstep/scanners.py"}
 
 INSPECT_PRIVATE = "misstep/_inspect_private.py"
 

@@ -1,0 +1,97 @@
+"""`misstep find`: where did one's own agents first go wrong?"""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from misstep.cli._options import json_option, log_dir_option
+from misstep.cli._output import new_table, print_json, print_lines, shown, write_output
+from misstep.reports import (
+    check_model,
+    find_estimate,
+    find_folder,
+    find_page,
+    find_task,
+    found_steps,
+    run_find,
+    trust_lines,
+)
+
+_WIDTH = 60
+
+
+@click.command("find")
+@click.argument("log", metavar="LOG")
+@click.option("--model", help="The critic, a model by its name in Inspect.")
+@click.option("--all", "everything", is_flag=True, help="Look at all samples, not the failed ones.")
+@click.option("--critic", default="critique", help="critique, labels, stepwise, or file.py@solver.")
+@click.option("--votes", default=1, type=click.IntRange(1), help="Votes that decide a critique.")
+@click.option("--context", type=click.IntRange(1), help="The critic's context in tokens.")
+@click.option(
+    "--tool-result-chars", type=click.IntRange(1), help="Cut the middle out of longer tool results."
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write a page."
+)
+@click.option("--price", "price_only", is_flag=True, help="Print the estimated price and stop.")
+@log_dir_option()
+@json_option
+def find_errors(
+    log: str,
+    model: str | None,
+    everything: bool,
+    critic: str,
+    votes: int,
+    context: int | None,
+    tool_result_chars: int | None,
+    output: Path | None,
+    price_only: bool,
+    log_dir: str,
+    as_json: bool,
+) -> None:
+    """Name the first wrong step of each failed sample in LOG, with the reason.
+
+    LOG is an Inspect log, or a JSONL file whose rows have `messages`. The price is printed before
+    the run. Resumable: rerun the same command.
+    """
+    critic_model = check_model(model)
+    arguments = {
+        "chosen": "all" if everything else "failed",
+        "critic": critic,
+        "votes": votes,
+        "context": context,
+        "tool_result_chars": tool_result_chars,
+    }
+    console = Console(stderr=as_json)
+    task = find_task(log, **arguments)
+    need = find_estimate(task, critic_model, votes)
+    price = "unknown price" if need.dollars is None else f"about ${need.dollars:,.2f}"
+    print_lines(
+        console,
+        [
+            f"{need.samples} transcripts, about {need.prompt_tokens:,} prompt tokens and "
+            f"{need.completion_tokens:,} completion tokens: {price}."
+        ],
+    )
+    if price_only:
+        return
+    folder = f"{log_dir.rstrip('/')}/find/{find_folder(log, critic_model, arguments)}"
+    done = run_find(task, critic_model, folder, display="none" if as_json else None)
+    found = found_steps(done)
+    notes = list(trust_lines(critic_model, critic, log_dir))
+    if output is not None:
+        write_output({output: find_page(done, notes).encode()}, "FILE")
+    if as_json:
+        print_json({"log": done.location, "trust": notes, "samples": [asdict(x) for x in found]})
+        return
+    table = new_table("sample", "verdict", "reason", words=3)
+    for one in found:
+        verdict = f"step {one.step} of {one.steps}" if one.step is not None else one.verdict
+        reason = " ".join(one.reason.split())
+        table.add_row(shown(one.id), verdict, shown(reason[:_WIDTH] + "…" * (len(reason) > _WIDTH)))
+    console.print(table)
+    print_lines(console, ["", *notes, "", f"Log: {done.location}"])
+    if output is not None:
+        print_lines(console, [f"Page: {output}"])

@@ -1,0 +1,125 @@
+"""Transcripts of one's own agents as samples: an Inspect log, or a file of chat messages."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias
+
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import EvalSample, read_eval_log
+from inspect_ai.scorer import value_to_float
+
+from misstep.loaders._files import file_format, read_rows
+from misstep.loaders._trajectories import read_messages
+from misstep.registry import DataError, user_path
+from misstep.trajectories import Message, from_inspect, render
+
+logger = logging.getLogger(__name__)
+
+Chosen: TypeAlias = Literal["failed", "all"]
+"""Which samples of a log are looked at."""
+
+_SHOWN = 5
+
+
+def transcript_dataset(
+    address: str, chosen: Chosen = "failed", tool_result_chars: int | None = None
+) -> MemoryDataset:
+    """Return the transcripts of an Inspect log, or of a file with `messages`, as samples.
+
+    A sample that has no assistant message is left out, and a warning names it.
+
+    Args:
+        address: A `.eval` or `.json` log, or a JSONL file whose rows have `messages`.
+        chosen: failed (samples with a wrong or missing score) or all. Rows of a file have no score.
+        tool_result_chars: Cut the middle out of longer tool results.
+    """
+    found = (
+        _file_samples(address)
+        if file_format(address) == ".jsonl"
+        else _log_samples(address, chosen)
+    )
+    samples, left_out, media = [], [], 0
+    for name, task, messages, more in found:
+        rendering = render(messages, tool_result_chars)
+        if not rendering.steps:
+            left_out.append(name)
+            continue
+        media += bool(rendering.media)
+        metadata = {
+            "steps": rendering.steps,
+            "n_steps": len(rendering.steps),
+            "message_index": rendering.message_index,
+            "message_ids": [messages[i].id for i in rendering.message_index],
+            **more,
+        }
+        if rendering.shortened:
+            metadata["shortened"] = rendering.shortened
+        samples.append(Sample(id=name, input=task, metadata=metadata))
+    if left_out:
+        shown = ", ".join(left_out[:_SHOWN]) + (", …" if len(left_out) > _SHOWN else "")
+        logger.warning("%d samples have no assistant message: %s.", len(left_out), shown)
+    if media:
+        logger.warning("%d samples have images or other parts that critics do not see.", media)
+    if not samples:
+        raise DataError(
+            f"{address}: no {'failed ' if chosen == 'failed' else ''}sample has an assistant "
+            "message, so there is no step to judge. For all samples: --all."
+        )
+    return MemoryDataset(samples, name=address.rpartition("/")[2])
+
+
+Found: TypeAlias = tuple[str, str, list[Message], dict[str, Any]]
+"""The id, the task, the messages and further metadata of a transcript."""
+
+
+def _log_samples(address: str, chosen: Chosen) -> Iterator[Found]:
+    try:
+        log = read_eval_log(str(user_path(address)), resolve_attachments=True)
+    except Exception as problem:  # a log may be anything
+        raise DataError(f"{address}: not an Inspect log ({type(problem).__name__}).") from None
+    for sample in log.samples or []:
+        if chosen == "all" or is_failed(sample):
+            messages = [from_inspect(message) for message in sample.messages]
+            name = str(sample.id) if sample.epoch == 1 else f"{sample.id}-epoch-{sample.epoch}"
+            yield name, _task(sample.input, messages), messages, {"transcript": sample.uuid}
+
+
+def is_failed(sample: EvalSample) -> bool:
+    """Return whether a sample ended in an error, has no score, or a score under 1."""
+    if sample.error is not None or not sample.scores:
+        return True
+    values = [score.value for score in sample.scores.values() if score.value is not None]
+    numbers = [_number(value) for value in values]
+    return any(number < 1 for number in numbers)
+
+
+def _number(value: Any) -> float:  # noqa: ANN401
+    parts = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    )
+    return min((value_to_float()(part) for part in parts), default=0.0)
+
+
+def _file_samples(address: str) -> Iterator[Found]:
+    for number, row in read_rows(address):
+        if not isinstance(row, dict) or not isinstance(row.get("messages"), list):
+            raise DataError(
+                f"{address}: row {number} has no messages. Each row needs a list of chat messages, "
+                '`{"messages": [{"role": "user", "content": "…"}, …]}`.'
+            )
+        try:
+            messages = read_messages(row["messages"])
+        except ValueError as problem:
+            raise DataError(f"{address}: row {number}: {problem}.") from None
+        yield (
+            str(row.get("id", f"row-{number}")),
+            _task(row.get("question"), messages),
+            messages,
+            {},
+        )
+
+
+def _task(given: object, messages: list[Message]) -> str:
+    if isinstance(given, str) and given.strip():
+        return given
+    return next((one.text for one in messages if one.role == "user"), "") or "(no task is given)"

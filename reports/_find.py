@@ -1,0 +1,202 @@
+"""The first wrong steps of one's own agents: run a critic, list and mark what it names."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task
+from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
+from inspect_ai.util import registry_create
+
+from misstep.plain_text import printable
+from misstep.registry import CHARACTERS_PER_TOKEN, MisstepError, find_domain, price_of
+from misstep.reports._text import file_name, percent
+from misstep.samples import SolutionMetadata
+
+_REPLY_TOKENS = 300
+"""Tokens of a critique, a round number for a model without long reasoning."""
+_LABELLED = ("agent_process", "who_and_when")
+
+
+@dataclass(frozen=True)
+class FoundStep:
+    """What the critic says of one transcript."""
+
+    id: str
+    steps: int
+    verdict: str
+    """`error`, `none`, `unread`, or `failed` if a call failed."""
+    step: int | None
+    message: int | None
+    """The place of the step among the messages."""
+    message_id: str | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class FindEstimate:
+    """What a run needs, estimated from the lengths of the transcripts."""
+
+    samples: int
+    prompt_tokens: int
+    completion_tokens: int
+    dollars: float | None
+    """None if the price of the model is unknown."""
+
+
+def find_task(log: str, **arguments: Any) -> Task:  # noqa: ANN401
+    """Return the task that looks for first errors in a log."""
+    import misstep.registry.entry_point  # noqa: F401 (it registers all tasks)
+
+    task: Task = registry_create("task", "misstep/first_errors", log=log, **arguments)
+    return task
+
+
+def find_estimate(task: Task, model: str, votes: int = 1) -> FindEstimate:
+    """Return what a run of one call for each transcript needs."""
+    template = len(find_domain("agent").template)
+    prompts = 0
+    for sample in task.dataset:
+        steps = sample.metadata_as(SolutionMetadata).steps
+        prompts += (
+            template + len(str(sample.input)) + sum(map(len, steps))
+        ) // CHARACTERS_PER_TOKEN
+    replies = len(task.dataset) * _REPLY_TOKENS * votes
+    price = price_of(model)
+    dollars = None
+    if price is not None:
+        dollars = (prompts * price.input + replies * price.output) / 1_000_000
+    return FindEstimate(len(task.dataset), prompts, replies, dollars)
+
+
+def find_folder(log: str, model: str, arguments: dict[str, Any]) -> str:
+    """Return the name of the folder of a run. The same command has the same folder."""
+    key = json.dumps([str(Path(log).absolute()), model, arguments], sort_keys=True)
+    return f"{file_name(Path(log).stem)}-{sha256(key.encode()).hexdigest()[:8]}"
+
+
+def run_find(task: Task, model: Any, folder: str, display: str | None = None) -> EvalLog:  # noqa: ANN401
+    """Run a critic. A run that was interrupted is resumed: finished samples are kept."""
+    from inspect_ai import eval_set
+
+    _, [log] = eval_set(
+        [task],
+        log_dir=folder,
+        model=model,
+        retry_attempts=1,
+        retry_wait=1,
+        retry_connections=1.0,
+        fail_on_error=False,
+        display=display,  # type: ignore[arg-type]
+    )
+    return read_eval_log(log.location)
+
+
+def found_steps(log: EvalLog) -> list[FoundStep]:
+    """Return what the critic says of each transcript, in the order of the samples."""
+    return [_found(sample) for sample in log.samples or []]
+
+
+def _found(sample: Any) -> FoundStep:  # noqa: ANN401
+    score = (sample.scores or {}).get("named_step")
+    steps = sample.metadata["n_steps"]
+    if score is None:
+        reason = sample.error.message if sample.error else "no score"
+        return FoundStep(str(sample.id), steps, "failed", None, None, None, reason)
+    step = int(score.answer) if score.value == "error" else None
+    return FoundStep(
+        id=str(sample.id),
+        steps=steps,
+        verdict=str(score.value),
+        step=step,
+        message=None if step is None else sample.metadata["message_index"][step],
+        message_id=None if step is None else sample.metadata["message_ids"][step],
+        reason=score.explanation or "",
+    )
+
+
+def trust_lines(model: str, critic: str, log_dir: str) -> Iterator[str]:
+    """Yield what this critic scored on labelled transcripts, or how to find out."""
+    known = False
+    for info in list_eval_logs(log_dir) if Path(log_dir).is_dir() else []:
+        if not any(name.replace("_", "-") in info.name for name in _LABELLED):
+            continue
+        log = read_eval_log(info, header_only=True)
+        asked = (log.eval.task_args or {}).get("critic")
+        if (
+            log.status != "success"
+            or log.results is None
+            or log.eval.model != model
+            or asked != critic
+        ):
+            continue
+        for score in log.results.scores:
+            metrics = {name: metric.value for name, metric in score.metrics.items()}
+            if score.name == "first_error" and "f1_score" in metrics:
+                known = True
+                yield (
+                    f"On {log.eval.dataset.name} ({log.results.completed_samples} labelled "
+                    f"transcripts) this critic has F1 {percent(metrics['f1_score'])}: it finds "
+                    f"{percent(metrics['error_accuracy'])}% of the first errors exactly, and "
+                    f"clears {percent(metrics['correct_accuracy'])}% of those without an error."
+                )
+            if score.name == "attribution":
+                known = True
+                yield (
+                    f"On {log.eval.dataset.name} ({log.results.completed_samples} failures) it "
+                    f"names the right step in {percent(metrics['step_accuracy'])}%."
+                )
+    if not known:
+        yield (
+            f"How far can this be trusted? No log in {log_dir} shows how {model} does on labelled "
+            f"transcripts. To find out: inspect eval misstep/agent_process -T critic={critic} "
+            f"--model {model} (or misstep/agent_process.sample, which needs no download)."
+        )
+
+
+def find_page(log: EvalLog, notes: list[str]) -> str:
+    """Return a page with every transcript, the first wrong step marked. It needs no network."""
+    parts = []
+    for found, sample in zip(found_steps(log), log.samples or [], strict=True):
+        verdict = {"error": f"step {found.step} is wrong", "none": "no wrong step"}.get(
+            found.verdict, f"no verdict ({found.verdict})"
+        )
+        body = [f"<p>{_text(found.reason)}</p>"]
+        for i, step in enumerate(sample.metadata["steps"]):
+            wrong = i == found.step
+            mark = " – first wrong step" if wrong else ""
+            body.append(
+                f'<section class="{"wrong" if wrong else "step"}"><h3>Step {i}{mark}</h3>'
+                f"<pre>{_text(step)}</pre></section>"
+            )
+        parts.append(
+            f"<details{' open' if found.verdict == 'error' else ''}><summary>{_text(found.id)}: "
+            f'<span class="{found.verdict}">{verdict}</span></summary>{"".join(body)}</details>'
+        )
+    style = (files("misstep.reports") / "page/find.css").read_text(encoding="utf-8")
+    lines = "".join(f"<p>{_text(note)}</p>" for note in notes)
+    title = f"First errors: {_text(log.eval.dataset.name or '')}"
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        "style-src 'unsafe-inline'\">"
+        f"<title>{title}</title><style>{style}</style></head><body><h1>{title}</h1>"
+        f"<p>Critic: {_text(log.eval.model)}</p>{lines}{''.join(parts)}</body></html>\n"
+    )
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))
+
+
+def check_model(model: str | None) -> str:
+    """Return the name of the critic, or raise an error if there is none."""
+    if not model:
+        raise MisstepError("Name the critic: --model openai/gpt-4o-mini.")
+    return model

@@ -1,0 +1,209 @@
+"""`misstep find` names the first wrong step of one's own agents; so does the scanner."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from inspect_ai import Task
+from inspect_ai.dataset import Sample
+from inspect_ai.log import read_eval_log
+from inspect_ai.model import ChatMessageAssistant, ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import includes
+from inspect_ai.solver import basic_agent, system_message
+from inspect_ai.tool import ToolCall, tool
+
+from misstep.cli._main import cli
+from misstep.loaders import transcript_dataset
+from misstep.registry import DataError
+from misstep.reports import trust_lines
+from tests.evals.test_agent_process import model_that
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import succeed
+
+CRITIC = "openai-api/local/critic"
+
+
+@tool
+def add():
+    async def execute(a: int, b: int) -> str:
+        """Add two numbers.
+
+        Args:
+            a: A number.
+            b: A number.
+        """
+        return str(a + b)
+
+    return execute
+
+
+def acting(messages, tools, tool_choice, config):
+    """Act as an agent that adds 3 instead of 2 in the task `wrong`."""
+    done = sum(message.role == "assistant" for message in messages)
+    wrong = "2 + 2" in messages[1].text
+    call = ("add", {"a": 2, "b": 3 if wrong else 1}) if done == 0 else ("submit", {"answer": "5"})
+    if done == 1 and not wrong:
+        call = ("submit", {"answer": "3"})
+    output = ModelOutput.from_content("mockllm/model", "")
+    output.choices[0].message = ChatMessageAssistant(
+        content="<script>alert(1)</script>" if done else "I add.",
+        tool_calls=[ToolCall(id=f"call-{done}", function=call[0], arguments=call[1])],
+    )
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    return output
+
+
+@pytest.fixture
+def agent_log(tmp_path) -> str:
+    """Return the log of a real run of Inspect's basic agent with a scripted model."""
+    samples = [
+        Sample(id="wrong", input="What is 2 + 2?", target="4"),
+        Sample(id="right", input="What is 2 + 1?", target="3"),
+    ]
+    agent = basic_agent(init=system_message("Use the tool."), tools=[add()], max_attempts=1)
+    task = Task(dataset=samples, solver=agent, scorer=includes(), name="sums")
+    model = get_model("mockllm/model", custom_outputs=acting, memoize=False)
+    return succeed(task, tmp_path / "agents", model).location
+
+
+def reply(request, choice):
+    text = request.messages[-1]["content"]
+    return r"It adds 3 instead of 2. \boxed{0}" if "2 + 2" in text else r"\boxed{-1}"
+
+
+def find(arguments, tmp_path, monkeypatch, answer=reply):
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("LOCAL_BASE_URL", server.url)
+        monkeypatch.setenv("LOCAL_API_KEY", "x")
+        options = ["--model", CRITIC, "--log-dir", str(tmp_path / "logs")]
+        done = CliRunner().invoke(cli, ["find", *arguments, *options], catch_exceptions=False)
+        return done, server
+
+
+def test_only_failed_samples_are_looked_at_unless_all_are_asked_for(agent_log):
+    assert [sample.id for sample in transcript_dataset(agent_log)] == ["wrong"]
+    samples = transcript_dataset(agent_log, "all")
+    assert {sample.id for sample in samples} == {"wrong", "right"}
+    steps = {sample.id: sample.metadata["steps"] for sample in samples}["wrong"]
+    assert 'add({"a": 2, "b": 3})' in steps[0]
+    assert "[tool add]\n5" in steps[1]
+
+
+def test_the_step_is_named_with_its_message_and_marked_on_a_page(agent_log, tmp_path, monkeypatch):
+    page = tmp_path / "page.html"
+    done, server = find([agent_log, "--all", "--json", "-o", str(page)], tmp_path, monkeypatch)
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout[done.stdout.index("{") :])
+    by_id = {one["id"]: one for one in found["samples"]}
+    log = read_eval_log(agent_log)
+    messages = {sample.id: sample.messages for sample in log.samples}["wrong"]
+    assert by_id["wrong"]["step"] == 0
+    assert messages[by_id["wrong"]["message"]].id == by_id["wrong"]["message_id"]
+    assert "adds 3 instead of 2" in by_id["wrong"]["reason"]
+    assert by_id["right"]["verdict"] == "none"
+    assert "To find out: inspect eval misstep/agent_process" in found["trust"][0]
+    html = page.read_text()
+    assert html.count('class="wrong"') == 1
+    assert "<script>" not in html
+    assert "&lt;script&gt;alert(1)" in html
+    assert len(server.requests) == 2
+
+    # The same command again keeps what is finished.
+    again, server = find([agent_log, "--all", "--json"], tmp_path, monkeypatch)
+    assert again.exit_code == 0
+    assert len(server.requests) == 0
+
+
+def test_the_price_is_printed_before_and_alone_on_request(agent_log, tmp_path, monkeypatch):
+    done, server = find([agent_log, "--price"], tmp_path, monkeypatch)
+    assert "1 transcripts, about" in done.output
+    assert "unknown price" in done.output
+    assert len(server.requests) == 0
+
+
+def test_an_unreadable_reply_is_unread_and_never_no_error(agent_log, tmp_path, monkeypatch):
+    done, _ = find([agent_log, "--json"], tmp_path, monkeypatch, lambda request, choice: "Hm.")
+    [found] = json.loads(done.stdout[done.stdout.index("{") :])["samples"]
+    assert (found["verdict"], found["step"]) == ("unread", None)
+
+
+def test_a_file_of_chat_messages_is_read_too(tmp_path):
+    path = tmp_path / "own.jsonl"
+    row = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}]}
+    path.write_text(json.dumps(row))
+    [sample] = transcript_dataset(str(path))
+    assert (sample.id, sample.input, sample.metadata["n_steps"]) == ("row-1", "Hi", 1)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"text": "no chat"}, "row 1 has no messages"),
+        ({"messages": [{"role": "king"}]}, r"row 1: messages\[0\] is not a chat message"),
+        ({"messages": [{"role": "user", "content": "x"}]}, "no failed sample has an assistant"),
+    ],
+)
+def test_bad_transcripts_get_one_message(row, message, tmp_path):
+    path = tmp_path / "own.jsonl"
+    path.write_text(json.dumps(row))
+    with pytest.raises(DataError, match=message):
+        transcript_dataset(str(path))
+
+
+def test_what_is_no_log_gets_one_message(tmp_path):
+    path = tmp_path / "broken.eval"
+    path.write_bytes(b"no zip")
+    with pytest.raises(DataError, match="not an Inspect log"):
+        transcript_dataset(str(path))
+
+
+def test_trust_names_what_the_critic_scored(tmp_path):
+    from misstep.evals import agent_process
+
+    task = agent_process(source="agent_sample", critic="critique")
+    succeed(task, tmp_path, model_that(lambda prompt: r"\boxed{-1}"))
+    [line] = trust_lines("mockllm/model", "critique", str(tmp_path))
+    assert "this critic has F1 0.0" in line
+    assert "clears 100.0% of those without an error" in line
+    [other] = trust_lines("mockllm/model", "labels", str(tmp_path))
+    assert "To find out" in other
+
+
+def test_the_scanner_names_the_step_with_a_reference_and_agrees_with_labels(tmp_path, monkeypatch):
+    pytest.importorskip("inspect_scout")
+    from inspect_ai.model import Model
+    from inspect_scout import scan, scan_results_df, transcripts_from
+
+    from misstep.scanners import first_error, replay_labelled, validation_set
+
+    async def count_tokens(self, input, config=None):
+        return 10  # the tokenizer would be downloaded
+
+    monkeypatch.setattr(Model, "count_tokens", count_tokens)
+    log = replay_labelled("agent_sample", "code", str(tmp_path / "labelled"))
+    labels = {sample.metadata["steps"][-1]: sample.metadata["label"] for sample in log.samples}
+
+    def answer(prompt):
+        return next(rf"\boxed{{{label}}}" for text, label in labels.items() if text in prompt)
+
+    status = scan(
+        [first_error()],
+        transcripts=transcripts_from(str(tmp_path / "labelled")),
+        scans=str(tmp_path / "scans"),
+        validation=validation_set(log),
+        model="mockllm/model",
+        model_roles={"critic": model_that(answer)},
+        display="none",
+        max_processes=1,
+    )
+    assert status.complete, status.errors
+    frame = scan_results_df(status.location, scanner="first_error").scanners["first_error"]
+    assert len(frame) == 6
+    assert frame["validation_result"].astype(str).str.lower().eq("true").all()
+    by_task = {row.transcript_task_id: row for row in frame.itertuples()}
+    for sample in log.samples:
+        row = by_task[sample.id]
+        assert row.answer == str(sample.metadata["label"])
+        if sample.metadata["has_error"]:
+            index = sample.metadata["message_index"][sample.metadata["label"]]
+            assert json.loads(row.message_references)[0]["id"] == f"m{index}"
