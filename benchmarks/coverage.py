@@ -111,7 +111,7 @@ def page() -> Iterator[str]:
         "",
         "How often a 95% interval contains the true value. The aim is 93 to 97%. With few samples",
         "and accuracies near 0 or 1, no interval can be that exact, because hits are whole",
-        "numbers. There the intervals are more often too wide than too narrow.",
+        "numbers.",
         "`python -m benchmarks.coverage` writes this page.",
         "",
         "## F1",

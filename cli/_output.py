@@ -83,6 +83,8 @@ def finished_results(log: "EvalLog") -> "EvalResults":
 
 def results_object(log: "EvalLog") -> dict[str, Any]:
     """Return the results of a log for JSON: fractions, by scorer and metric."""
+    from misstep.reports import result_metrics
+
     results = log.results
     return {
         "model": log.eval.model,
@@ -91,10 +93,7 @@ def results_object(log: "EvalLog") -> dict[str, Any]:
         "status": log.status,
         "samples": results.total_samples if results else None,
         "completed": results.completed_samples if results else None,
-        "scores": {
-            score.name: {name: metric.value for name, metric in score.metrics.items()}
-            for score in (results.scores if results else [])
-        },
+        "scores": result_metrics(results) if results else {},
     }
 
 

@@ -32,16 +32,19 @@ def _view(
     return ViewerConfig(task_samples_view=view)
 
 
-FIRST_ERROR_VIEW = _view(
-    "First errors",
-    [
-        *("target", "answer", _score("first_error"), _score("first_error_lenient")),
-        *("tokens", "error"),
-    ],
-    {"first_error": "Hit", "first_error_lenient": "Hit (lenient)", "subset": "Subset"},
-    # Values are C and I, so the wrong samples come first.
-    TaskSamplesSort.score("first_error", dir="desc"),
-)
+def _first_error_view(name: str, strict: str) -> ViewerConfig:
+    """Return a view of first errors. `strict` is the scorer that reads strictly."""
+    return _view(
+        name,
+        ["target", "answer", _score(strict), _score("first_error_lenient"), "tokens", "error"],
+        {strict: "Hit", "first_error_lenient": "Hit (lenient)", "subset": "Subset"},
+        # Values are C and I, so the wrong samples come first.
+        TaskSamplesSort.score(strict, dir="desc"),
+    )
+
+
+FIRST_ERROR_VIEW = _first_error_view("First errors", "first_error")
+DETECTIONS_VIEW = _first_error_view("Injected errors", "detections")
 
 AGENT_PROCESS_VIEW = _view(
     "Steps of agents",

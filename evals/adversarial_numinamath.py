@@ -16,11 +16,11 @@ from inspect_ai import Task, task
 from inspect_ai.log import HeadlineMetric
 from inspect_ai.solver import Solver
 
-from misstep.evals._views import FIRST_ERROR_VIEW
+from misstep.evals._views import DETECTIONS_VIEW
 from misstep.forge import adversarial_dataset
 from misstep.loaders import RowOrder
 from misstep.registry import Tag, check_arguments, evals, register_variants
-from misstep.scorers import detections, first_error, first_error_lenient, subset_column
+from misstep.scorers import detections, first_error_lenient, subset_column
 from misstep.solvers import Calls, find_critic
 
 
@@ -62,15 +62,10 @@ def adversarial_numinamath(
     return Task(
         dataset=dataset,
         solver=judged_by.solver,
-        scorer=[
-            first_error(votes, weighted),
-            first_error_lenient(votes, weighted),
-            subset_column(),
-            detections(votes, weighted),
-        ],
+        scorer=[detections(votes, weighted), first_error_lenient(votes, weighted), subset_column()],
         config=judged_by.config,
         metadata=judged_by.metadata,
-        viewer=FIRST_ERROR_VIEW,
+        viewer=DETECTIONS_VIEW,
         headline_metric=HeadlineMetric(scorer="detections", metric="first_error_accuracy"),
         version=evals()["adversarial_numinamath"].version,
     )

@@ -16,6 +16,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
+from misstep.providers import short_errors
 from misstep.registry import DataError
 
 
@@ -95,7 +96,8 @@ async def ask_once(
     if kept is not None and (known := kept.read(key)) is not None:
         transcript().info({"answer of an earlier run": known.completion}, source="misstep")
         return known
-    output = await model.generate(list(messages), config=config)
+    with short_errors():
+        output = await model.generate(list(messages), config=config)
     if kept is not None and output.stop_reason != "content_filter":
         kept.add(key, output)
     return output

@@ -35,6 +35,8 @@ class Check(StrEnum):
 
 
 AUTOMATIC_CHECKS = tuple(check for check in Check if check is not Check.CONFIRMED)
+UNTOUCHED_CHECKS = (Check.MINIMAL, Check.DECLARED_STEP)
+"""The checks of solutions without an error."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ def _step_tolerance(steps: int) -> int:
 def check_example(example: Example, comparison: Comparison | None) -> list[Failure]:
     """Return the failures of all automatic checks of an example.
 
+    AUTOMATIC_CHECKS apply to an example with an error, UNTOUCHED_CHECKS to one without.
     `comparison` compares the final answer with the right one. It is None if one of them is missing.
     """
     if example.untouched:

@@ -44,7 +44,7 @@ class Example(BaseModel):
     why_incorrect: str = ""
     detection_difficulty: str = ""
     checks: list[str] = Field(default_factory=list)
-    """The names of the checks that the example passed."""
+    """The names of the checks that were run on the example, and that it passed."""
     flagged: int | None = Field(default=None, exclude=True)
     """The step that the file marks as wrong, if it differs from the declared one."""
 

@@ -19,11 +19,12 @@ from inspect_ai.model import (
     get_model,
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import LimitExceededError, json_schema
+from inspect_ai.util import LimitExceededError, StoreModel, json_schema
 
 from misstep.forge._answers import ask_once
 from misstep.forge._checks import (
     AUTOMATIC_CHECKS,
+    UNTOUCHED_CHECKS,
     Check,
     Failure,
     check_example,
@@ -85,9 +86,14 @@ class InjectionResult:
     spent: CallUsage = field(default_factory=CallUsage)
 
 
-RESULTS: dict[str, InjectionResult] = {}
-"""Results by sample uuid, from the solver to the scorer. The store of the sample would write every
-step into the log once more."""
+class InjectionRecord(StoreModel):
+    """What the solver leaves for the scorer."""
+
+    result: InjectionResult | None = None
+
+
+FROM_SAMPLE = ("problem", "original_steps")
+"""Fields of an example that the sample has already. The log keeps them once."""
 
 
 @solver
@@ -113,16 +119,29 @@ def inject(
                 partial(_config, temperature, max_tokens, seed),
                 late_fraction,
             )
-            RESULTS[state.uuid] = await injection.run(max_attempts)
+            result = await injection.run(max_attempts)
         else:
-            steps, answer = state.metadata["steps"], state.metadata["answer"]
-            example = _example(
-                state, steps, NO_ERROR, late_fraction, final_answer=answer, generator=None
-            )
-            RESULTS[state.uuid] = InjectionResult(example=example.row())
+            result = _untouched(state, late_fraction)
+        state.store_as(InjectionRecord).result = result
         return state
 
     return solve
+
+
+def _untouched(state: TaskState, late_fraction: float) -> InjectionResult:
+    """Return the solution as an example without an error."""
+    steps, answer = state.metadata["steps"], state.metadata["answer"]
+    example = _example(state, steps, NO_ERROR, late_fraction, final_answer=answer, generator=None)
+    failures = check_example(example, None)
+    if failures:
+        return InjectionResult(rejects=failures)
+    example.checks = [check.value for check in UNTOUCHED_CHECKS]
+    return InjectionResult(example=_kept(example))
+
+
+def _kept(example: Example) -> dict[str, Any]:
+    """Return an example for the log, without the fields that the sample has already."""
+    return {name: value for name, value in example.row().items() if name not in FROM_SAMPLE}
 
 
 def _example(
@@ -142,7 +161,6 @@ def _example(
         answer=state.metadata["answer"],
         late_fraction=late_fraction,
         final_answer_correct=label == NO_ERROR,
-        checks=[check.value for check in AUTOMATIC_CHECKS],
         **more,
     )
 
@@ -187,7 +205,7 @@ class _Injection:
             else:
                 result.rejects = await self._check(read, attempt)
                 if not result.rejects:
-                    result.example = read.row()
+                    result.example = _kept(read)
                     break
             if output.stop_reason == "content_filter":
                 break
@@ -230,9 +248,12 @@ class _Injection:
     async def _check(self, example: Example, attempt: int) -> list[Failure]:
         """Return the failures of the automatic checks and of the review, if there is one."""
         failures = check_example(example, await compare_final_answer_async(example))
-        if not failures and self.reviewer is not None:
+        if failures:
+            return failures
+        example.checks = [check.value for check in AUTOMATIC_CHECKS]
+        if self.reviewer is not None:
             failures = await self._review(self.reviewer, example, attempt)
-            example.checks.append(Check.CONFIRMED.value)
+            example.checks += [] if failures else [Check.CONFIRMED.value]
         return failures
 
     async def _review(self, reviewer: Model, example: Example, attempt: int) -> list[Failure]:

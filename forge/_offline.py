@@ -14,7 +14,7 @@ from typing import Any
 
 from inspect_ai.model import ModelOutput, ModelUsage
 
-from misstep.forge._checks import AUTOMATIC_CHECKS, late_start
+from misstep.forge._checks import late_start
 from misstep.forge._example import LATE_FRACTION, Example
 from misstep.forge._offline_errors import (
     ERROR_CASES,
@@ -78,7 +78,6 @@ class OfflineSolution:
             answer=self.answer,
             final_answer=self.final_answer if with_error else self.answer,
             why_incorrect=self.flaw if with_error else "",
-            checks=[check.value for check in AUTOMATIC_CHECKS],
         )
 
 

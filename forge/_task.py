@@ -1,10 +1,8 @@
 """The task that injects errors, and its scorer."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset
@@ -33,7 +31,8 @@ from misstep.forge._draw import (
     source_rows,
 )
 from misstep.forge._example import Example
-from misstep.forge._inject import RESULTS, InjectionResult, inject
+from misstep.forge._inject import InjectionRecord, InjectionResult, inject
+from misstep.registry import MisstepError
 from misstep.scorers import share
 
 VERSION = 1
@@ -137,15 +136,11 @@ def on_result(handler: Callable[[InjectionResult], None]) -> Iterator[None]:
 
 @metric(name="acceptance")
 def acceptance() -> Metric:
-    """The share of accepted samples, and the number of rejects by reason."""
+    """The share of accepted samples, with its interval."""
     to_float = value_to_float()
 
     def compute(scores: list[SampleScore]) -> Value:
         hits = [to_float(score.score.value) for score in scores]
-        reasons: Counter[str] = Counter()
-        for score in scores:
-            rejects = (score.score.metadata or {}).get("rejects") or []
-            reasons.update({f"rejected_{one['stage']}_{one['reason']}" for one in rejects})
         rate = share(hits)
         return {
             "accepted": rate.value,
@@ -154,7 +149,6 @@ def acceptance() -> Metric:
             "total_count": len(hits),
             "accepted_lower": rate.lower,
             "accepted_upper": rate.upper,
-            **dict(sorted(reasons.items())),
         }
 
     return compute
@@ -162,10 +156,15 @@ def acceptance() -> Metric:
 
 @scorer(metrics=[acceptance()])
 def accepted() -> Scorer:
-    """Whether a sample has an accepted example, which is in the score's metadata."""
+    """Whether a sample has an accepted example, which is in the sample's store."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        result = RESULTS.pop(state.uuid)
+        result = state.store_as(InjectionRecord).result
+        if result is None:
+            raise MisstepError(
+                "The sample has no result of an injection: `accepted` scores what the solver "
+                "`inject` leaves."
+            )
         for handler in _result_handlers:
             handler(result)
         names = ", ".join(reject.name for reject in result.rejects)
@@ -173,7 +172,11 @@ def accepted() -> Scorer:
             value=CORRECT if result.example else INCORRECT,
             answer="accepted" if result.example else names,
             explanation=_explanation(result),
-            metadata=_score_metadata(result),
+            metadata={
+                "rejects": [asdict(reject) for reject in result.rejects],
+                "attempts": result.attempts,
+                "spent": asdict(result.spent),
+            },
         )
 
     return score
@@ -191,19 +194,10 @@ def _explanation(result: InjectionResult) -> str:
     )
 
 
-def _score_metadata(result: InjectionResult) -> dict[str, Any]:
-    """Return a result for the log, without the fields that the sample has already."""
-    record = asdict(result)
-    if record["example"] is not None:
-        del record["example"]["problem"]
-        del record["example"]["original_steps"]
-    return record
-
-
 def logged_example(sample: EvalSample) -> Example | None:
     """Return the accepted example of a sample in a log, or None if it was rejected."""
-    result = (sample.scores or {})["accepted"].metadata or {}
-    if result["example"] is None:
+    kept = sample.store_as(InjectionRecord).result
+    if kept is None or kept.example is None:
         return None
     from_sample = {"problem": sample.input, "original_steps": sample.metadata["steps"]}
-    return Example.model_validate({**result["example"], **from_sample})
+    return Example.model_validate({**kept.example, **from_sample})

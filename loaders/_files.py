@@ -26,6 +26,10 @@ RawRow = tuple[int, Any]
 
 _BATCH = 512
 """Rows of a Parquet file that are in memory at a time."""
+MAX_SIZE = "MISSTEP_MAX_SIZE"
+"""The environment variable with the most bytes that a compressed file may expand to."""
+_MAX_EXPANDED = 4 << 30
+_COMPRESSED = (".gz", ".bz2", ".xz", ".lzma", ".zip", ".zst")
 _BUFFER = 1 << 20
 """Bytes that are read at a time."""
 
@@ -58,12 +62,40 @@ def read_rows(address: str, refuse: Refuse | None = None) -> Iterator[RawRow]:
     target = address if "://" in address else str(user_path(address))
     try:
         with fsspec.open(target, "rb", compression="infer") as stream:
-            yield from _rows(stream, address, refuse)
+            is_compressed = target.lower().endswith(_COMPRESSED)
+            bounded: Any = _Bounded(stream, address) if is_compressed else stream
+            yield from _rows(bounded, address, refuse)
     except DataError:
         raise
     except Exception as problem:  # each file system and archive has errors of its own
         reason = getattr(problem, "strerror", None) or f"{type(problem).__name__}: {problem}"
         raise DataError(f"{target}: cannot be read ({reason}).") from None
+
+
+class _Bounded(io.RawIOBase):
+    """A compressed file that is read up to a size: a small file can expand to a huge one."""
+
+    def __init__(self, stream: IO[bytes], address: str) -> None:
+        self._stream, self._address, self._read = stream, address, 0
+        self._most = int(os.environ.get(MAX_SIZE, _MAX_EXPANDED))
+
+    def readable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._read = 0
+        return self._stream.seek(offset, whence)
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401
+        content = self._stream.read(len(buffer))
+        self._read += len(content)
+        if self._read > self._most:
+            raise DataError(
+                f"{self._address}: it expands to more than {self._most:,} bytes. If you trust the "
+                f"file, set {MAX_SIZE} to the number of bytes that you allow."
+            )
+        buffer[: len(content)] = content
+        return len(content)
 
 
 def parse_rows(content: bytes, address: str) -> Iterator[RawRow]:

@@ -62,7 +62,7 @@ def _locked(path: Path, wait: bool) -> int | None:
         except OSError as problem:
             raise DataError(
                 f"{path.parent}: cannot be written ({problem.strerror}). "
-                "Choose a folder that can be written."
+                "Choose a folder that can be written: -o DIR, or --log-dir DIR for logs."
             ) from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

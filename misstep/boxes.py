@@ -71,10 +71,11 @@ _WORD = r"\\boxed\s{0,9}\{\s{0,9}(?:\\text(?:bf)?\s{0,9}\{)?\s{0,9}([^{}\\\s]{1,
 def boxed_words(text: str, bracketed: Sequence[str] = ()) -> Iterator[str]:
     r"""Yield each single word in a box, as in `\boxed{right}` or `\boxed{\text{right}}`.
 
-    The words in `bracketed` also count in square brackets, as in `[Right]`.
+    The words in `bracketed` also count in square or angle brackets, as in `[Right]` and `<Right>`.
     """
     pattern = _WORD
     if bracketed:
-        pattern += rf"|\[({'|'.join(map(re.escape, bracketed))})\]"
+        words = "|".join(map(re.escape, bracketed))
+        pattern += rf"|\[({words})\]|<({words})>"
     for match in re.finditer(pattern, text, re.IGNORECASE):
         yield match[match.lastindex or 0]

@@ -19,6 +19,7 @@ from misstep.providers._refusals import (
     refusal_in,
     refusal_of,
     remembered_refusals,
+    short_errors,
 )
 from misstep.providers._step_scores import (
     read_scoring_messages,

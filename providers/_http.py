@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # aiohttp is slow to import
     _OpenSession = tuple[ClientSession, AsyncGenerator[ClientSession, None]]
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30 * 60
+_LONGEST_ERROR, _LONGEST_TEXT, _MOST_PARTS = 2_000, 1_000, 20
+"""Bytes of an error response that is kept whole; characters and parts of a longer one."""
 _LONGEST_RETRY_AFTER = 120
 """Seconds. A longer wait that a server asks for is ignored."""
 
@@ -58,6 +60,8 @@ class HttpClient:
         except aiohttp.ClientError as error:
             reason = f"{type(error).__name__}: {error}"
             raise httpx.NetworkError(reason, request=request) from error
+        if response.status >= 400:
+            received = _short_error(received)
         # aiohttp has decompressed the content already.
         kept = [item for item in response.headers.items() if item[0] != "Content-Encoding"]
         return httpx.Response(response.status, headers=kept, content=received, request=request)
@@ -90,6 +94,28 @@ class HttpClient:
             cookie_jar=aiohttp.DummyCookieJar(),
         ) as session:
             yield session
+
+
+def _short_error(content: bytes) -> bytes:
+    """Return the body of an error response with its texts shortened.
+
+    Inspect formats the error with its traceback. That takes time quadratic in its length.
+    """
+    if len(content) <= _LONGEST_ERROR:
+        return content
+    try:
+        return json.dumps(_short_texts(json.loads(content))).encode()
+    except (ValueError, RecursionError):
+        return content[:_LONGEST_ERROR]
+
+
+def _short_texts(content: Any) -> Any:  # noqa: ANN401
+    if isinstance(content, dict):
+        kept = list(content.items())[:_MOST_PARTS]
+        return {str(name)[:_LONGEST_TEXT]: _short_texts(value) for name, value in kept}
+    if isinstance(content, list):
+        return [_short_texts(value) for value in content[:_MOST_PARTS]]
+    return content[:_LONGEST_TEXT] if isinstance(content, str) else content
 
 
 def retry_wait(should_retry: Callable[[Exception], bool | RetryDecision]) -> Callable[..., float]:

@@ -1,7 +1,8 @@
 """What a provider refused: read from the error of a failed call, in the words of real servers."""
 
 import re
-from collections.abc import Awaitable, Hashable
+from collections.abc import Awaitable, Hashable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from weakref import WeakKeyDictionary
 
@@ -74,6 +75,42 @@ def refusal_in(text: str) -> Refusal | None:
     return next((kind for kind, words in _WORDS.items() if words.search(text)), None)
 
 
+_LONGEST = 3_000
+"""Characters of an error message. Inspect takes quadratic time to print and log a longer one."""
+
+
+@contextmanager
+def short_errors() -> Iterator[None]:
+    """Shorten the messages of errors inside the `with` block: a server can send any text."""
+    try:
+        yield
+    except Exception as error:
+        _shorten(error)
+        raise
+
+
+def _shorten(error: BaseException) -> None:
+    chain: list[BaseException] = []
+    following: BaseException | None = error
+    while following is not None and following not in chain:
+        chain.append(following)
+        following = following.__cause__ or following.__context__
+    for one in chain:
+        if any(isinstance(part, str) and len(part) > _LONGEST for part in one.args):
+            one.args = tuple(_short(part) for part in one.args)
+        for name in ("message", "provider_message"):
+            text = getattr(one, name, None)
+            if isinstance(text, str) and len(text) > _LONGEST:
+                setattr(one, name, _short(text))
+
+
+def _short(text: object) -> object:
+    if not isinstance(text, str) or len(text) <= _LONGEST:
+        return text
+    kept = _LONGEST // 2
+    return f"{text[:kept]} … ({len(text) - 2 * kept:,} characters left out) … {text[-kept:]}"
+
+
 async def output_or_too_long(model: str, call: Awaitable[ModelOutput]) -> ModelOutput:
     """Return the output of a call.
 
@@ -81,7 +118,8 @@ async def output_or_too_long(model: str, call: Awaitable[ModelOutput]) -> ModelO
     Inspect gives it for the providers whose refusal it knows.
     """
     try:
-        return await call
+        with short_errors():
+            return await call
     except Exception as error:
         if refusal_of(error) is not Refusal.TOO_LONG:
             raise

@@ -10,6 +10,8 @@ from misstep.registry._errors import MisstepError, RegistryError
 
 _MAX_DEPTH = 100
 """Nested lists and mappings. libyaml crashes the process at about ten thousand."""
+_MAX_VALUES = 1_000_000
+"""Values of a text. Aliases repeat values: a few lines can stand for billions."""
 _Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _START = Path.cwd()
@@ -41,12 +43,24 @@ _UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG,
 
 def parse_yaml(text: str) -> Any:  # noqa: ANN401
     """Return the content of a YAML text that may come from anybody, or raise yaml.YAMLError."""
-    depth = 0
+    # For each open list or mapping, its anchor and how many values it holds with all aliases.
+    opened: list[list[Any]] = [[None, 0]]
+    sizes: dict[str | None, int] = {}
     for event in yaml.parse(text, _Loader):
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_DEPTH:
-            raise yaml.YAMLError(f"more than {_MAX_DEPTH} nested lists and mappings")
+        size = 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            opened.append([event.anchor, 1])
+            if len(opened) > _MAX_DEPTH:
+                raise yaml.YAMLError(f"more than {_MAX_DEPTH} nested lists and mappings")
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = opened.pop()
+            sizes[anchor] = size
+        elif isinstance(event, yaml.AliasEvent):
+            size = sizes.get(event.anchor, 1)
+        opened[-1][1] += size
+        if opened[-1][1] > _MAX_VALUES:
+            raise yaml.YAMLError(f"more than {_MAX_VALUES:,} values, with those of its aliases")
     return _content(text)
 
 

@@ -59,7 +59,7 @@ from misstep.reports._forge_page import (
     forge_report_page,
 )
 from misstep.reports._forge_report import read_forge_report
-from misstep.reports._frames import runs_frame, samples_frame
+from misstep.reports._frames import metrics_frame, runs_frame, samples_frame
 from misstep.reports._imports import ImportedLog, import_files
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard, metric_name
 from misstep.reports._paired import RESAMPLES
@@ -89,7 +89,7 @@ from misstep.reports._recovery import (
 )
 from misstep.reports._reference import planned_runs, reference_page, run_planned
 from misstep.reports._report import VIEWER, build_report, report_page
-from misstep.reports._runs import Logs, Run, read_logs, read_run
+from misstep.reports._runs import Logs, Run, read_logs, read_run, result_metrics
 from misstep.reports._show import MetricValue, RunSummary, summary_of_run
 from misstep.reports._step_scores import RewardRow, StepScores
 from misstep.reports._study_page import STUDY_FOLDER, build_study, study_runs

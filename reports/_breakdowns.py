@@ -102,14 +102,18 @@ def _group_order(group: Group) -> tuple[float, str]:
 
 def _metrics(kind: str, members: Sequence[tuple[SampleRecord, ScoreRecord]]) -> FrameRow:
     if kind != "first_error":
-        return estimate_columns("accuracy", share([score.hit for _, score in members]))
-    errors = [score.hit for sample, score in members if sample.has_error]
-    corrects = [score.hit for sample, score in members if not sample.has_error]
-    error, correct = share(errors), share(corrects)
+        clusters = [sample.cluster for sample, _ in members]
+        return estimate_columns("accuracy", share([score.hit for _, score in members], clusters))
+    sets = []
+    for has_error in (True, False):
+        chosen = [(score.hit, one.cluster) for one, score in members if one.has_error == has_error]
+        sets.append(([hit for hit, _ in chosen], [cluster for _, cluster in chosen]))
+    (errors, error_clusters), (corrects, correct_clusters) = sets
+    f1 = f1_estimate(errors, corrects, error_clusters, correct_clusters)
     return {
-        **estimate_columns("error_accuracy", error),
-        **estimate_columns("correct_accuracy", correct),
-        **estimate_columns("f1_score", f1_estimate(errors, corrects)),
+        **estimate_columns("error_accuracy", share(errors, error_clusters)),
+        **estimate_columns("correct_accuracy", share(corrects, correct_clusters)),
+        **estimate_columns("f1_score", f1),
     }
 
 
@@ -224,13 +228,15 @@ def budget(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
     labels = run_labels(runs)
     rows: list[FrameRow] = []
     for run in runs:
-        scores = [score for _, score in run.scored_pairs(reading)]
+        pairs = list(run.scored_pairs(reading))
+        scores = [score for _, score in pairs]
+        accuracy = share([score.hit for score in scores], [sample.cluster for sample, _ in pairs])
         calls = [score.budget["calls"] for score in scores if "calls" in score.budget]
         n = len(run.scored)
         rows.append(
             {
                 "run": labels[run.id],
-                **estimate_columns("accuracy", share([score.hit for score in scores])),
+                **estimate_columns("accuracy", accuracy),
                 "tokens_a_sample": sum(s.input_tokens + s.output_tokens for s in run.scored) / n,
                 "calls_a_sample": sum(calls) / len(calls) if calls else nan,
                 "seconds_a_sample": sum(s.seconds or 0.0 for s in run.scored) / n,

@@ -11,7 +11,8 @@ from inspect_ai.scorer import CORRECT, Score
 
 from misstep.plain_text import metric_key
 from misstep.registry import MisstepError
-from misstep.reports._runs import read_log, refuse_lost_samples
+from misstep.reports._runs import DETECTIONS, read_log, refuse_lost_samples, result_metrics
+from misstep.reports._samples import sample_metrics
 from misstep.reports._text import csv_text, file_name, file_names, json_lines, json_text, to_json
 from misstep.samples import IterationRecord, critic_verdict, search_iterations, search_result
 from misstep.scorers import reasoning_of
@@ -55,10 +56,9 @@ def export_log(location: str, file_format: str) -> Export:
             f"{location}: the run's status is {log.status!r}; only finished runs are exported. "
             f"To finish it: inspect eval-retry {location}"
         )
-    metrics = {
-        score.name: {name: metric.value for name, metric in score.metrics.items()}
-        for score in log.results.scores
-    }
+    metrics = result_metrics(log.results)
+    if scorer == "first_error" and scorer not in metrics and DETECTIONS in metrics:
+        scorer = DETECTIONS
     if scorer not in metrics:
         raise MisstepError(
             f"{location}: not a log of {_LOGS.get(file_format, 'a first-error eval')}. "
@@ -84,7 +84,9 @@ def export_log(location: str, file_format: str) -> Export:
     votes = max((_voting(sample).get("asked", 1) for sample in samples), default=1)
     name = f"{dataset}_{model}_votes{votes}"
     make = _deltabench_files if file_format == "deltabench" else _json_file
-    return Export(make(samples, metrics[scorer], name), "processbench", failed)
+    by_id = {str(sample.id): [sample] for sample in samples}
+    computed = sample_metrics(by_id, {str(s.id): s.scores or {} for s in samples})
+    return Export(make(samples, computed[scorer], name), "processbench", failed)
 
 
 def _deltabench_files(
@@ -183,7 +185,8 @@ def _percent(metrics: dict[str, float], prefix: str) -> Row:
 
 
 def _score(sample: EvalSample, scorer: str = "first_error") -> Score:
-    return (sample.scores or {})[scorer]
+    scores = sample.scores or {}
+    return scores[scorer if scorer in scores else DETECTIONS]
 
 
 def _verdict(sample: EvalSample) -> Row:

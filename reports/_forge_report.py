@@ -13,7 +13,7 @@ from pathlib import Path
 from misstep.forge import DATA_NAME, Example, read_examples
 from misstep.loaders import read_rows
 from misstep.registry import DataError, MisstepError, taxonomy
-from misstep.reports._runs import read_log
+from misstep.reports._runs import DETECTIONS, read_run
 from misstep.samples import third_of
 
 RATE_HEADINGS = ("critic", "errors", "number", "found, %", "95% interval")
@@ -138,18 +138,14 @@ def read_forge_report(folder: Path, logs: Iterable[str] = ()) -> ForgeReport:
 
 
 def _detection_rates(location: str) -> list[DetectionRate]:
-    log = read_log(location, header_only=True)
-    results = log.results.scores if log.results else []
-    scores = [score for score in results if score.name == "detections"]
-    if not scores:
-        raise MisstepError(
-            f"{location}: not a finished log of adversarial_numinamath (status: {log.status})."
-        )
-    metrics = {name: metric.value for name, metric in scores[0].metrics.items()}
+    run = read_run(location)
+    if DETECTIONS not in run.metrics:
+        raise MisstepError(f"{location}: not a log of adversarial_numinamath.")
+    metrics = run.metrics[DETECTIONS]
     groups = {name: name.removesuffix(_ACCURACY) for name in metrics if name.endswith(_ACCURACY)}
     return [
         DetectionRate(
-            critic=log.eval.model,
+            critic=run.model,
             group=prefix.removesuffix("_") or "all",
             value=metrics[name],
             lower=metrics[f"{name}_lower"],

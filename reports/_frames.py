@@ -48,6 +48,7 @@ def runs_frame(runs: Sequence[Run]) -> "pandas.DataFrame":
 
 def _run_row(run: Run, label: str) -> FrameRow:
     scores = [score for _, score in run.scored_pairs()]
+    metrics = run.metrics[run.scorer()]
     cost, source = run_cost(run)
     total, seconds = len(run.samples), [s.seconds for s in run.samples if s.seconds is not None]
     return {
@@ -58,8 +59,8 @@ def _run_row(run: Run, label: str) -> FrameRow:
         "model": run.model,
         "protocol": run.protocol,
         "samples": total,
-        "unparsed": _share_true(map(_is_unparsed, scores)),
-        "truncated": _share_true(score.truncated for score in scores),
+        "unparsed": metrics.get("unparsed", _share_true(map(_is_unparsed, scores))),
+        "truncated": metrics.get("truncated", _share_true(score.truncated for score in scores)),
         "errored": (total - len(run.scored)) / total,
         "input_tokens": sum(sample.input_tokens for sample in run.samples),
         "output_tokens": sum(sample.output_tokens for sample in run.samples),
@@ -69,6 +70,25 @@ def _run_row(run: Run, label: str) -> FrameRow:
         "created": run.created,
         "file": run.file,
     }
+
+
+def metrics_frame(runs: Sequence[Run]) -> "pandas.DataFrame":
+    """One row per run, scorer and metric: the value, and the ends of its interval if it has one."""
+    labels = run_labels(runs)
+    return dataframe(
+        {
+            "run": labels[run.id],
+            "scorer": scorer,
+            "metric": name,
+            "value": value,
+            "lower": metrics.get(f"{name}_lower", nan),
+            "upper": metrics.get(f"{name}_upper", nan),
+        }
+        for run in runs
+        for scorer, metrics in run.metrics.items()
+        for name, value in metrics.items()
+        if not name.endswith(("_lower", "_upper"))
+    )
 
 
 def _is_unparsed(score: ScoreRecord) -> bool:

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 from inspect_ai.log import (
     EvalLog,
+    EvalResults,
     EvalSampleSummary,
     list_eval_logs,
     read_eval_log,
     read_eval_log_sample_summaries,
 )
 
+from misstep.plain_text import printable
 from misstep.registry import MisstepError, evals
 from misstep.reports._samples import SampleRecord, ScoreRecord, prompt_tokens, read_samples
 
@@ -28,6 +31,9 @@ SCORERS = {
     "recovery": {"strict": "recovery", "lenient": "recovery_lenient"},
 }
 """The scorers of misstep by kind of run, then by reading."""
+
+DETECTIONS = "detections"
+"""The scorer that stands for `first_error` in runs on injected errors."""
 
 NOTES = ("max_tokens",)
 """Keys of a log's metadata with notes on its settings."""
@@ -60,7 +66,7 @@ class Run:
     settings: dict[str, Any]
     imported: bool
     metrics: dict[str, dict[str, float]]
-    """By scorer."""
+    """Every metric by scorer, computed from the samples. The log's results hold a few of them."""
     headline: str | None
     """The scorer of the eval's headline metric."""
     samples: list[SampleRecord]
@@ -106,6 +112,8 @@ class Run:
         own = self.headline if self.headline in self.metrics else next(iter(self.metrics))
         known = SCORERS.get(self.kind) or {"strict": own}
         name = known.get(reading)
+        if name == "first_error" and name not in self.metrics:
+            name = DETECTIONS
         if name is None or name not in self.metrics:
             available = [word for word, scorer in known.items() if scorer in self.metrics]
             raise MisstepError(
@@ -172,15 +180,17 @@ def _log_files(places: Iterable[str | Path]) -> Iterator[tuple[str, str]]:
 def read_run(location: str, file: str | None = None) -> Run:
     """Read one log; an error if it is not a finished log of an eval of misstep."""
     with _log_errors(location), no_garbage_collection():
+        _refuse_bomb(location)
         log = read_eval_log(location, header_only=True)
         name = _countable_eval(log, location)
         summaries = read_eval_log_sample_summaries(location)
         refuse_lost_samples(log, len(summaries), location)
-        samples = read_samples(log, summaries, location)
+        samples, computed = read_samples(log, summaries, location)
     if not any(sample.scores for sample in samples):
         raise MisstepError(f"{location}: empty: no sample has a score.")
+    metrics = {**(result_metrics(log.results) if log.results else {}), **computed}
     usage = _usage(log, summaries)
-    return _run(log, location, file or location.rpartition("/")[2], name, samples, usage)
+    return _run(log, location, file or location.rpartition("/")[2], name, samples, metrics, usage)
 
 
 def refuse_lost_samples(log: EvalLog, found: int, location: str) -> None:
@@ -196,7 +206,27 @@ def refuse_lost_samples(log: EvalLog, found: int, location: str) -> None:
 def read_log(location: str, header_only: bool = False) -> EvalLog:
     """Read a log with its samples, or its header only."""
     with _log_errors(location):
+        _refuse_bomb(location)
         return read_eval_log(location, header_only=header_only)
+
+
+_LARGE, _MOST_EXPANDED = 100 << 20, 200
+"""The size and the ratio of compression from which a member of a log counts as a zip bomb."""
+
+
+def _refuse_bomb(location: str) -> None:
+    """Raise an error if a log would expand to much more than any run writes."""
+    place = location.removeprefix("file://")
+    if not place.endswith(".eval") or "://" in place:
+        return
+    with ZipFile(place) as archive:
+        for member in archive.infolist():
+            if member.file_size > max(_LARGE, _MOST_EXPANDED * member.compress_size):
+                raise MisstepError(
+                    f"{location}: {printable(member.filename)} would expand from "
+                    f"{member.compress_size:,} to {member.file_size:,} bytes. No run writes such a "
+                    "log; it is not read."
+                )
 
 
 @contextmanager
@@ -239,21 +269,29 @@ def _usage(log: EvalLog, summaries: Iterable[EvalSampleSummary]) -> dict[str, tu
     return {name: max(header.get(name, (0, 0)), total.get(name, (0, 0)), key=sum) for name in names}
 
 
+def result_metrics(results: EvalResults) -> dict[str, dict[str, float]]:
+    """Return the metrics in the results of a log, by scorer.
+
+    With several reducers, the first is the one that reduced the samples. Metrics of single epochs
+    stand in an entry of their own.
+    """
+    metrics: dict[str, dict[str, float]] = {}
+    for score in results.scores:
+        for name, metric in score.metrics.items():
+            metrics.setdefault(score.name, {}).setdefault(name, float(metric.value))
+    return metrics
+
+
 def _run(
     log: EvalLog,
     location: str,
     file: str,
     name: str,
     samples: list[SampleRecord],
+    metrics: dict[str, dict[str, float]],
     usage: dict[str, tuple[int, int]],
 ) -> Run:
     spec, headline = log.eval, log.eval.headline_metric
-    metrics: dict[str, dict[str, float]] = {}
-    for score in log.results.scores if log.results else []:
-        if score.metrics:
-            # With several reducers, the first is the one that reduced the samples.
-            values = {name: float(metric.value) for name, metric in score.metrics.items()}
-            metrics.setdefault(score.name, values)
     kinds = (kind for kind, by in SCORERS.items() if metrics.keys() & set(by.values()))
     return Run(
         location=location,

@@ -4,17 +4,24 @@ The summaries in a log hold nearly everything. A sample is read in full only if 
 a value that the reports need.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan
 from typing import Any, Literal, TypeAlias, cast
 
 from inspect_ai.log import EvalLog, EvalSample, EvalSampleSummary, read_eval_log_sample
 from inspect_ai.model import ModelUsage
-from inspect_ai.scorer import Score, ScoreReducer, value_to_float
+from inspect_ai.scorer import SampleScore, Score, ScoreReducer, value_to_float
 from inspect_ai.util import registry_create
 
 from misstep.registry import MisstepError
+from misstep.scorers import (
+    answer_table,
+    detection_table,
+    first_error_table,
+    recovery_table,
+    section_table,
+)
 from misstep.verdicts import NO_ERROR, Unread
 
 FACETS = (
@@ -35,6 +42,20 @@ ON_CORRECT: Sequence[Finding] = ("right", "false_alarm", "out_of_range", "unread
 """Possible findings for a solution without an error."""
 
 Epoch: TypeAlias = EvalSampleSummary | EvalSample
+
+MetricTable: TypeAlias = Callable[[Sequence[SampleScore], Sequence[SampleScore]], dict[str, float]]
+
+METRIC_TABLES: dict[str, MetricTable] = {
+    "first_error": first_error_table,
+    "first_error_lenient": first_error_table,
+    "detections": detection_table,
+    "error_sections": section_table,
+    "error_sections_published": section_table,
+    "recovery": recovery_table,
+    "recovery_lenient": recovery_table,
+    "final_answer": answer_table,
+}
+"""The functions that compute every metric of a scorer from its scores: reduced, and of epochs."""
 
 _TOO_LONG = "Key removed from summary (> 1k)"
 _UNUSED_FIELDS = {"events", "messages", "store", "attachments", "timelines"}
@@ -134,8 +155,11 @@ def finding_of(verdict: int | None, label: int, out_of_range: bool) -> Finding:
 
 def read_samples(
     log: EvalLog, summaries: Iterable[EvalSampleSummary], location: str
-) -> list[SampleRecord]:
-    """Return the samples of a log in their order, from its header and summaries."""
+) -> tuple[list[SampleRecord], dict[str, dict[str, float]]]:
+    """Return the samples of a log in their order, and every metric of its scorers.
+
+    They come from the header and the summaries of the log. Its results hold only a few metrics.
+    """
     by_id: dict[str, list[Epoch]] = {}
     for summary in summaries:
         epoch: Epoch = summary
@@ -144,7 +168,35 @@ def read_samples(
             epoch = read_eval_log_sample(location, *key, exclude_fields=_UNUSED_FIELDS)
         by_id.setdefault(str(summary.id), []).append(epoch)
     reducer = _reducer(log, location) if (log.eval.config.epochs or 1) > 1 else None
-    return [_sample(epochs, reducer) for epochs in by_id.values()]
+    reduced = {
+        name: _scores([epoch.scores or {} for epoch in epochs if not epoch.error], reducer)
+        for name, epochs in by_id.items()
+    }
+    records = [_sample(epochs, reduced[name]) for name, epochs in by_id.items()]
+    return records, sample_metrics(by_id, reduced)
+
+
+def sample_metrics(
+    by_id: Mapping[str, Sequence[Epoch]], reduced: Mapping[str, Mapping[str, Score]]
+) -> dict[str, dict[str, float]]:
+    """Return every metric by scorer, from the epochs of samples and from their reduced scores."""
+    scores: dict[str, list[SampleScore]] = {}
+    epochs: dict[str, list[SampleScore]] = {}
+    for name, of_sample in by_id.items():
+        for scorer, score in reduced[name].items():
+            scores.setdefault(scorer, []).append(_sample_score(of_sample[0], score))
+        for epoch in of_sample:
+            for scorer, score in ({} if epoch.error else epoch.scores or {}).items():
+                epochs.setdefault(scorer, []).append(_sample_score(epoch, score))
+    return {
+        scorer: table(scores[scorer], epochs[scorer])
+        for scorer, table in METRIC_TABLES.items()
+        if scorer in scores
+    }
+
+
+def _sample_score(epoch: Epoch, score: Score) -> SampleScore:
+    return SampleScore(score=score, sample_id=epoch.id, sample_metadata=epoch.metadata)
 
 
 def _is_incomplete(summary: EvalSampleSummary) -> bool:
@@ -167,7 +219,7 @@ def _reducer(log: EvalLog, location: str) -> ScoreReducer:
         ) from None
 
 
-def _sample(epochs: Sequence[Epoch], reducer: ScoreReducer | None) -> SampleRecord:
+def _sample(epochs: Sequence[Epoch], scores: Mapping[str, Score]) -> SampleRecord:
     first = epochs[0]
     metadata = first.metadata or {}
     usages = [usage for epoch in epochs for usage in epoch.model_usage.values()]
@@ -175,7 +227,6 @@ def _sample(epochs: Sequence[Epoch], reducer: ScoreReducer | None) -> SampleReco
     known_costs = [cost for cost in costs if cost is not None]
     # The working time leaves out the time in which a sample waits for its turn.
     seconds = [epoch.working_time for epoch in epochs if epoch.working_time is not None]
-    scores = _scores([epoch.scores or {} for epoch in epochs if not epoch.error], reducer)
     steps = metadata.get("n_steps")
     if steps is None and isinstance(metadata.get("steps"), list):
         steps = len(metadata["steps"])

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from inspect_ai.model import GenerateConfig, Model, get_model
 from inspect_ai.util import collect
 
-from misstep.providers import check_logprobs, output_or_too_long, scoring_messages, set_call_purpose
+from misstep.providers import (
+    check_logprobs,
+    output_or_too_long,
+    scoring_messages,
+    set_call_purpose,
+    short_errors,
+)
 from misstep.registry import Judge, find_judge
 from misstep.rewards._judge import judge_messages, read_step_verdict
 from misstep.rewards._reward_model import OutputCallback, Reward, RewardModel
@@ -81,7 +87,7 @@ class StepScoreRewards(RewardModel):
 
     async def score_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
         """Return one reward for each step, from one call."""
-        with set_call_purpose(rewards=True):
+        with set_call_purpose(rewards=True), short_errors():
             output = await self._model.generate(scoring_messages(problem, steps))
         self._on_output(output)
         scored = StepRewards.model_validate(output.metadata or {})

@@ -20,7 +20,7 @@ from misstep.registry import Judge, fill
 from misstep.verdicts import Unread
 
 _BRACKETED = ("right", "wrong")
-"""Verdicts that count in square brackets too."""
+"""Verdicts that also count in square or angle brackets, and at the end of a reply."""
 
 
 class MissingProbability(StrEnum):
@@ -81,10 +81,18 @@ def read_step_verdict(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict
         return StepVerdict(Unread.TRUNCATED)
     boxed = [(word.rstrip(".,!").lower(), word) for word in boxed_words(text, _BRACKETED)]
     verdicts = [pair for pair in boxed if pair[0] in [*judge.right, *judge.wrong]]
+    if not verdicts and (word := _last_word(text)).lower() in _BRACKETED:
+        verdicts = [(word.lower(), word)]
     if not verdicts:
         return StepVerdict(Unread.NO_BOX)
     plain, word = verdicts[-1]
     return _with_probability(plain in judge.right, _tokens(choice), word, judge)
+
+
+def _last_word(text: str) -> str:
+    """Return the word that stands alone in the last line, or after a colon: `Verdict: Right`."""
+    last = text.strip().rpartition("\n")[2]
+    return last.rpartition(":")[2].strip(" \t*_`#>.!")
 
 
 def _read_sign(choice: ChatCompletionChoice, judge: Judge) -> StepVerdict:
@@ -142,7 +150,8 @@ def right_probability(
     least = exp(min(logprobs.values()))
     by_verdict: dict[bool | None, list[float]] = {}
     for option, logprob in logprobs.items():
-        by_verdict.setdefault(_begun_verdict(option, right, wrong), []).append(exp(logprob))
+        side = _begun_verdict(option, right, wrong, drawn=option == token.token)
+        by_verdict.setdefault(side, []).append(exp(logprob))
     p_right, p_wrong = (sum(by_verdict.get(side, [least])) for side in (True, False))
     if not {True, False} & by_verdict.keys() or p_right + p_wrong == 0:
         return MissingProbability.NO_WORD
@@ -157,10 +166,18 @@ def _token_at_last(tokens: Sequence[Logprob], verdict: str) -> Logprob | None:
     return next(following, None)
 
 
-def _begun_verdict(token: str, right: Sequence[str], wrong: Sequence[str]) -> bool | None:
-    """Return the verdict that a token begins: True for right. None: neither, or both."""
-    start = token.strip().strip("{[").lower()
+def _begun_verdict(
+    token: str, right: Sequence[str], wrong: Sequence[str], drawn: bool
+) -> bool | None:
+    """Return the verdict that a token begins: True for right. None: neither, or both.
+
+    A single letter begins a longer word only if it was drawn: the reply shows which word it begins.
+    As an alternative it may begin any other word.
+    """
+    start = token.strip().strip("{[<").lower()
     if not start:
         return None
+    if len(start) == 1 and not drawn:
+        right, wrong = ([word for word in words if len(word) == 1] for words in (right, wrong))
     begins = [any(word.startswith(start) for word in words) for words in (right, wrong)]
     return None if begins[0] == begins[1] else begins[0]

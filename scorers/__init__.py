@@ -18,10 +18,12 @@ from misstep.scorers._attribution_replies import (
 from misstep.scorers._detections import (
     Detection as Detection,
     detection as detection,
+    detection_table as detection_table,
     detections as detections,
 )
 from misstep.scorers._final_answer import (
     answer_metrics as answer_metrics,
+    answer_table as answer_table,
     final_answer as final_answer,
 )
 from misstep.scorers._first_error import (
@@ -30,7 +32,11 @@ from misstep.scorers._first_error import (
     score_votes as score_votes,
     subset_column as subset_column,
 )
-from misstep.scorers._first_error_metrics import first_error_metrics as first_error_metrics
+from misstep.scorers._first_error_metrics import (
+    first_error_metrics as first_error_metrics,
+    first_error_table as first_error_table,
+    unread_shares as unread_shares,
+)
 from misstep.scorers._intervals import (
     LEVEL as LEVEL,
     SEED as SEED,
@@ -40,6 +46,7 @@ from misstep.scorers._intervals import (
     harmonic_mean as harmonic_mean,
     mean_estimate as mean_estimate,
     paired_difference as paired_difference,
+    ratio as ratio,
     share as share,
 )
 from misstep.scorers._marking import (
@@ -56,13 +63,23 @@ from misstep.scorers._prm_score import (
     prm_score_samples as prm_score_samples,
     prm_scores as prm_scores,
 )
+from misstep.scorers._published_judging import (
+    meta_reasoning_published as meta_reasoning_published,
+    process_judging_published as process_judging_published,
+    read_judged_step as read_judged_step,
+    read_judged_step_published as read_judged_step_published,
+)
 from misstep.scorers._recovery import recovery as recovery, recovery_lenient as recovery_lenient
 from misstep.scorers._recovery_metrics import (
     rates_by as rates_by,
     recovery_metrics as recovery_metrics,
     recovery_samples as recovery_samples,
+    recovery_table as recovery_table,
 )
-from misstep.scorers._section_metrics import section_metrics as section_metrics
+from misstep.scorers._section_metrics import (
+    section_metrics as section_metrics,
+    section_table as section_table,
+)
 from misstep.scorers._section_replies import (
     Flagged as Flagged,
     SectionsReading as SectionsReading,

@@ -1,7 +1,7 @@
 """Detection of injected errors: found, missed, or a false alarm, by error type and position."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import cast
 
@@ -11,9 +11,17 @@ from inspect_ai.solver import TaskState
 from misstep.plain_text import metric_values
 from misstep.samples import InjectionMetadata
 from misstep.scorers._first_error import first_error
-from misstep.scorers._intervals import share
+from misstep.scorers._first_error_metrics import (
+    FirstErrorSample,
+    first_error_estimates,
+    first_error_sample,
+    first_error_table,
+    unread_shares,
+)
+from misstep.scorers._intervals import Estimate, share
 from misstep.verdicts import NO_ERROR, Verdict
 
+ACCURACY = "first_error_accuracy"
 _OUTCOME = "outcome"
 
 
@@ -31,6 +39,20 @@ class Detection(StrEnum):
     UNREAD = "unread"
     """No verdict was read."""
 
+    @property
+    def label(self) -> str:
+        """The outcome of one sample, in words."""
+        return _LABELS[self]
+
+
+_LABELS = {
+    Detection.CORRECT: "Found the error",
+    Detection.FALSE_POSITIVE: "A false alarm",
+    Detection.MISSED: "Missed the error",
+    Detection.PASSED: "Accepted an untouched solution",
+    Detection.UNREAD: "Unread",
+}
+
 
 def detection(verdict: Verdict | None, label: Verdict) -> Detection:
     """Return the outcome of a verdict against a label; None means that no verdict was read."""
@@ -43,57 +65,100 @@ def detection(verdict: Verdict | None, label: Verdict) -> Detection:
     return Detection.FALSE_POSITIVE if 0 <= verdict < label else Detection.MISSED
 
 
-@dataclass(frozen=True)
-class _DetectionSample:
-    outcome: str
-    about: InjectionMetadata
-
-
 @metric(name="detection_metrics")
 def detection_metrics() -> Metric:
-    """Counts of each outcome, and the share of errors found, also by type and position."""
+    """The share of errors found with its interval, and F1 with its other part."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_metrics([_sample(score) for score in scores]))
+        return dict(_registered(scores))
 
     return compute
 
 
-def _sample(scored: SampleScore) -> _DetectionSample:
-    return _DetectionSample(
-        outcome=str((scored.score.metadata or {}).get(_OUTCOME, Detection.UNREAD)),
-        about=InjectionMetadata.model_validate(scored.sample_metadata or {}),
-    )
+@metric(name="outcome_metrics", scores="unreduced")
+def outcome_metrics() -> Metric:
+    """The number of each outcome, over all epochs."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        counts = outcome_counts(scores)
+        del counts[Detection.PASSED.value]
+        return {**counts, "truncated": unread_shares(scores)["truncated"]}
+
+    return compute
 
 
-def _metrics(samples: Sequence[_DetectionSample]) -> Iterator[tuple[str, float]]:
-    yield "total", len(samples)
-    for outcome in Detection:
-        yield outcome.value, sum(one.outcome == outcome for one in samples)
-    wrong = [one for one in samples if one.about.has_error]
-    yield "errors", len(wrong)
-    yield from _accuracy("", wrong)
-    for name in sorted({one.about.error_type for one in wrong if one.about.error_type}):
-        yield from _accuracy(f"{name}_", (one for one in wrong if one.about.error_type == name))
+def _registered(scores: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
+    samples = [first_error_sample(score, number) for number, score in enumerate(scores)]
+    estimates = first_error_estimates(samples)
+    found = estimates["error_accuracy"]
+    yield ACCURACY, found.value
+    yield from found.interval(ACCURACY)
+    yield "correct_accuracy", estimates["correct_accuracy"].value
+    yield "f1_score", estimates["f1_score"].value
+    yield from estimates["f1_score"].interval("f1_score")
+    yield "stderr", found.stderr
+
+
+def outcome_counts(epochs: Sequence[SampleScore]) -> dict[str, float]:
+    """Return the number of scores, of scores on errors, and of each outcome."""
+    outcomes = Counter((one.score.metadata or {}).get(_OUTCOME, Detection.UNREAD) for one in epochs)
+    errors = sum(bool((one.sample_metadata or {}).get("has_error")) for one in epochs)
+    return {
+        "total": len(epochs),
+        "errors": errors,
+        **{outcome.value: outcomes[outcome.value] for outcome in Detection},
+    }
+
+
+def detection_table(
+    scores: Sequence[SampleScore], epochs: Sequence[SampleScore]
+) -> dict[str, float]:
+    """Return every metric of a set with injected errors, also by type of error and by position.
+
+    Args:
+        scores: One score for each sample: epochs are reduced.
+        epochs: The scores of all epochs.
+    """
+    return {
+        **first_error_table(scores, epochs),
+        **outcome_counts(epochs),
+        **metric_values(_accuracies(scores)),
+    }
+
+
+def _accuracies(scores: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
+    wrong = [
+        (sample, InjectionMetadata.model_validate(score.sample_metadata or {}))
+        for number, score in enumerate(scores)
+        if (sample := first_error_sample(score, number)).has_error
+    ]
+    everything = [sample for sample, _ in wrong]
+    yield from _accuracy("", everything)
+    yield "stderr", _estimate(everything).stderr
+    for name in sorted({about.error_type for _, about in wrong if about.error_type}):
+        yield from _accuracy(f"{name}_", [one for one, about in wrong if about.error_type == name])
     for name in ("early", "middle", "late"):
-        members = [one for one in wrong if one.about.position_third == name]
+        members = [one for one, about in wrong if about.position_third == name]
         if members:
             yield from _accuracy(f"{name}_", members)
 
 
-def _accuracy(prefix: str, wrong: Iterable[_DetectionSample]) -> Iterator[tuple[str, float]]:
-    hits = [float(one.outcome == Detection.CORRECT) for one in wrong]
-    estimate = share(hits)
-    name = f"{prefix}first_error_accuracy"
+def _estimate(wrong: Sequence[FirstErrorSample]) -> Estimate:
+    return share([one.hit for one in wrong], [one.cluster for one in wrong])
+
+
+def _accuracy(prefix: str, wrong: Sequence[FirstErrorSample]) -> Iterator[tuple[str, float]]:
+    estimate = _estimate(wrong)
+    name = f"{prefix}{ACCURACY}"
     yield name, estimate.value
     if prefix:
-        yield f"{prefix}total", len(hits)
+        yield f"{prefix}total", len(wrong)
     yield from estimate.interval(name)
 
 
-@scorer(metrics=[detection_metrics()])
+@scorer(metrics=[detection_metrics(), outcome_metrics()])
 def detections(votes: int = 1, weighted: bool = False) -> Scorer:
-    """Score the detection of an injected error, by the verdict read strictly.
+    """Score the first wrong step, read strictly, and name the outcome.
 
     Args:
         votes: The number of votes that were asked for.
@@ -105,12 +170,8 @@ def detections(votes: int = 1, weighted: bool = False) -> Scorer:
         read = cast(Score, await strict(state, target))
         verdict = None if read.answer is None else int(read.answer)
         outcome = detection(verdict, int(target.text))
-        return Score(
-            value=read.value,
-            answer=read.answer,
-            explanation=outcome.value.replace("_", " "),
-            reason=read.reason,
-            metadata={_OUTCOME: outcome.value},
-        )
+        read.metadata = {**(read.metadata or {}), _OUTCOME: outcome.value}
+        read.explanation = f"{outcome.label}. {read.explanation}"
+        return read
 
     return score

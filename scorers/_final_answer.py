@@ -1,7 +1,8 @@
 """The final-answer scorer and its metrics. All samples stay in the denominator.
 
 Inspect computes metrics during a run, with few samples or none. Every metric here is defined for
-any input. It is nan if its set of samples is empty.
+any input. It is nan if its set of samples is empty. A run registers few metrics. `answer_table` has
+all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,9 +27,9 @@ from inspect_ai.solver import TaskState
 from misstep.plain_text import metric_values
 from misstep.samples import GroupMetadata, SearchResult, search_result
 from misstep.scorers._answer_equality import Comparison, ComparisonOutcome, compare_answers
-from misstep.scorers._intervals import share
+from misstep.scorers._intervals import Estimate, share
 
-COSTS = ("tokens", "calls", "seconds", "policy_tokens", "reward_tokens")
+COSTS = ("tokens", "calls", "policy_tokens", "reward_tokens")
 ORACLE = "oracle"
 """Whether any of several solutions is right: the best that a choice among them can reach."""
 
@@ -37,60 +38,100 @@ _value = value_to_float()
 
 @metric(name="answer_metrics")
 def answer_metrics() -> Metric:
-    """Accuracy, also by set and of other ways to choose, and the mean cost of a sample."""
+    """Accuracy with its interval."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_metrics(scores))
+        return dict(_answer_metrics(scores))
 
     return compute
 
 
-def _metrics(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:
-    hits = [_value(score.score.value) for score in scores]
-    accuracy = share(hits)
-    metadata = [score.score.metadata or {} for score in scores]
-    # The viewer shows the first few metrics, so the main ones come first.
+@metric(name="search_metrics", scores="unreduced")
+def search_metrics() -> Metric:
+    """The mean cost of a sample, and the shares without an answer, over all epochs."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        return dict(_search_metrics(scores))
+
+    return compute
+
+
+def answer_table(scores: Sequence[SampleScore], epochs: Sequence[SampleScore]) -> dict[str, float]:
+    """Return every metric of final answers, also by set and of other ways to choose.
+
+    Args:
+        scores: One score for each sample: epochs are reduced.
+        epochs: The scores of all epochs.
+    """
+    return {
+        **dict(_answer_metrics(scores)),
+        **dict(_search_metrics(epochs)),
+        **metric_values(_alternatives(epochs)),
+        **metric_values(_by_set(scores)),
+    }
+
+
+def _answer_metrics(scores: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
+    accuracy = _accuracy(scores)
     yield "accuracy", accuracy.value
+    yield from accuracy.interval("accuracy")
+    yield "stderr", accuracy.stderr
+    yield "total_count", len(scores)
+
+
+def _search_metrics(epochs: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
+    metadata = [epoch.score.metadata or {} for epoch in epochs]
     for cost in COSTS:
         spent = [one["budget"][cost] for one in metadata if cost in one.get("budget", {})]
         yield f"mean_{cost}", _mean(spent)
-    yield "unanswered", _mean([score.score.answer is None for score in scores])
+    yield "unanswered", _mean([epoch.score.answer is None for epoch in epochs])
     yield "unfinished", _mean([not one.get("finished", True) for one in metadata])
     yield "undecided", _mean([bool(one.get("undecided")) for one in metadata])
-    yield "total_count", len(scores)
-    yield "stderr", accuracy.stderr
-    yield from accuracy.interval("accuracy")
-    names = dict.fromkeys(name for one in metadata for name in one.get("hits", {}))
-    for name in names:
-        yield from _accuracy(name, [one.get("hits", {}).get(name, False) for one in metadata])
-    yield from _by_set(scores)
 
 
-def _by_set(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:
-    sets: dict[str, list[float]] = {}
+def _alternatives(epochs: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
+    """Yield the accuracy of other ways to choose among the same solutions."""
+    hits = [(epoch.score.metadata or {}).get("hits", {}) for epoch in epochs]
+    clusters = [_cluster(epoch, number) for number, epoch in enumerate(epochs)]
+    for name in dict.fromkeys(name for one in hits for name in one):
+        accuracy = share([float(one.get(name, False)) for one in hits], clusters)
+        yield f"{name}_accuracy", accuracy.value
+        yield from accuracy.interval(f"{name}_accuracy")
+
+
+def _by_set(scores: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
+    sets: dict[str, list[SampleScore]] = {}
     for score in scores:
         name = GroupMetadata.model_validate(score.sample_metadata or {}).subset
         if name is not None:
-            sets.setdefault(name, []).append(_value(score.score.value))
+            sets.setdefault(name, []).append(score)
     if len(sets) < 2:
         return
-    yield "mean_subset_accuracy", _mean([sum(hits) / len(hits) for hits in sets.values()])
-    for name, hits in sorted(sets.items()):
-        yield from _accuracy(name, hits)
-        yield f"{name}_count", len(hits)
+    accuracies = {name: _accuracy(members) for name, members in sorted(sets.items())}
+    yield "mean_subset_accuracy", _mean([one.value for one in accuracies.values()])
+    for name, accuracy in accuracies.items():
+        yield f"{name}_accuracy", accuracy.value
+        yield from accuracy.interval(f"{name}_accuracy")
+        yield f"{name}_count", len(sets[name])
 
 
-def _accuracy(name: str, hits: Sequence[float]) -> Iterator[tuple[str, float]]:
-    accuracy = share(hits)
-    yield f"{name}_accuracy", accuracy.value
-    yield from accuracy.interval(f"{name}_accuracy")
+def _accuracy(scores: Sequence[SampleScore]) -> Estimate:
+    return share(
+        [_value(score.score.value) for score in scores],
+        [_cluster(score, number) for number, score in enumerate(scores)],
+    )
+
+
+def _cluster(scored: SampleScore, number: int) -> str:
+    own = GroupMetadata.model_validate(scored.sample_metadata or {}).cluster
+    return own or f"sample {number if scored.sample_id is None else scored.sample_id}"
 
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else nan
 
 
-@scorer(metrics=[answer_metrics()])
+@scorer(metrics=[answer_metrics(), search_metrics()])
 def final_answer() -> Scorer:
     """Score the final answer: right if it is mathematically equal to the target.
 

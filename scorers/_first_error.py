@@ -8,7 +8,7 @@ from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
 from misstep.samples import SolutionMetadata, VerdictRecord, critic_verdict
-from misstep.scorers._first_error_metrics import first_error_metrics
+from misstep.scorers._first_error_metrics import first_error_metrics, reply_metrics
 from misstep.scorers._votes import Vote, read_vote, shortened, tally, voting_record
 from misstep.verdicts import NO_ERROR, Reading, Unread, Verdict
 
@@ -35,7 +35,7 @@ REASONS = {unread: reason for unread, (reason, _) in UNREAD.items()}
 UNREAD_TEXT = {unread: text for unread, (_, text) in UNREAD.items()}
 
 
-@scorer(metrics=[first_error_metrics()])
+@scorer(metrics=[first_error_metrics(), reply_metrics()])
 def first_error(votes: int = 1, weighted: bool = False) -> Scorer:
     """Score the first wrong step, read strictly: the published rule to the letter.
 
@@ -46,9 +46,11 @@ def first_error(votes: int = 1, weighted: bool = False) -> Scorer:
     return _first_error("strict", votes, weighted)
 
 
-@scorer(metrics=[first_error_metrics()])
+@scorer(metrics=[])
 def first_error_lenient(votes: int = 1, weighted: bool = False) -> Scorer:
     """Score the first wrong step, read leniently: as the critic evidently meant it.
+
+    It registers no metrics. `misstep.scorers.first_error_table` computes them from the scores.
 
     Args:
         votes: The number of votes that were asked for.

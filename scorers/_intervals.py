@@ -7,6 +7,7 @@ how often these intervals contain the true value.
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from math import cos, hypot, isnan, nan, pi, sin, sqrt, tan
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,6 +21,9 @@ Inspect imports this module, and few starts score anything."""
 
 Clusters: TypeAlias = "Sequence[Hashable] | None"
 """The cluster of each hit. None: each hit is a cluster of its own."""
+
+Wholes: TypeAlias = "Sequence[float] | None"
+"""What each part is a part of. None: each part is a hit from 0 to 1."""
 
 LEVEL = 0.95
 RESAMPLES = 2000
@@ -71,20 +75,20 @@ class _Sample:
         return min(1.0, max(p, bound)) if z >= 0 else max(0.0, min(p, bound))
 
 
-def _sample(hits: Sequence[float], clusters: Clusters) -> _Sample:
-    """Return the share of hits with its effective size.
+def _sample(parts: Sequence[float], clusters: Clusters, wholes: Wholes = None) -> _Sample:
+    """Return the share of the parts in the wholes with its effective size.
 
-    The size is that of Korn and Graubard: p(1-p) divided by the variance of the mean over clusters.
-    The critical value is Student's for the number of clusters. Hits that are 0 or 1 never count as
-    more than their number. If all hits are equal, then their variance is not known, and the size is
-    the number of clusters.
+    The size is that of Korn and Graubard: p(1-p) divided by the variance of the share over
+    clusters. The critical value is Student's for the number of clusters. Hits that are 0 or 1 never
+    count as more than their number. If all hits are equal, then their variance is not known, and
+    the size is the number of clusters.
     """
-    n = len(hits)
-    p = min(1.0, max(0.0, sum(hits) / n))
-    deviations = list(_deviations(hits, clusters, p).values())
+    n = len(parts) if wholes is None else sum(wholes)
+    p = min(1.0, max(0.0, sum(parts) / n))
+    deviations = list(_deviations(parts, clusters, p, wholes).values())
     groups = len(deviations)
-    whole = all(hit in (0, 1) for hit in hits)
-    if whole and groups == n:
+    binary = wholes is None and all(hit in (0, 1) for hit in parts)
+    if binary and groups == n:
         return _Sample(p, n)
     if groups < 2:
         return _Sample(p, 1)
@@ -92,14 +96,19 @@ def _sample(hits: Sequence[float], clusters: Clusters) -> _Sample:
     if p * (1 - p) * variance <= 0:
         return _Sample(p, groups, _student(groups - 1))
     size = p * (1 - p) / variance
-    return _Sample(p, min(size, n) if whole else size, _student(groups - 1))
+    return _Sample(p, min(size, n) if binary else size, _student(groups - 1))
 
 
-def _deviations(hits: Sequence[float], clusters: Clusters, mean: float) -> dict[Hashable, float]:
-    """Return the sum of the deviations from the mean in each cluster."""
+def _deviations(
+    parts: Sequence[float], clusters: Clusters, share: float, wholes: Wholes = None
+) -> dict[Hashable, float]:
+    """Return by how much each cluster exceeds the share."""
     sums: dict[Hashable, float] = {}
-    for cluster, hit in zip(range(len(hits)) if clusters is None else clusters, hits, strict=True):
-        sums[cluster] = sums.get(cluster, 0.0) + hit - mean
+    names = range(len(parts)) if clusters is None else clusters
+    sizes = repeat(1.0, len(parts)) if wholes is None else wholes
+    for cluster, part, whole in zip(names, parts, sizes, strict=True):
+        if whole:
+            sums[cluster] = sums.get(cluster, 0.0) + part - share * whole
     return sums
 
 
@@ -137,6 +146,17 @@ def share(hits: Sequence[float], clusters: Clusters = None) -> Estimate:
     if not hits:
         return UNDEFINED
     known = _sample(hits, clusters)
+    return _estimate(known.share, known.bound(-known.critical), known.bound(known.critical))
+
+
+def ratio(parts: Sequence[float], wholes: Sequence[float], clusters: Clusters = None) -> Estimate:
+    """Return the sum of parts over the sum of wholes, with an interval as in `share`.
+
+    A part is the number of hits of one sample, its whole is the number of chances.
+    """
+    if not sum(wholes):
+        return UNDEFINED
+    known = _sample(parts, clusters, wholes)
     return _estimate(known.share, known.bound(-known.critical), known.bound(known.critical))
 
 
@@ -265,16 +285,6 @@ def multinomial_draws(counts: "Sequence[int] | NDArray[np.int64]") -> Draws:
     generator = np.random.default_rng(SEED)
     drawn = generator.multinomial(total, np.array(counts) / total, size=RESAMPLES)
     return drawn.astype(np.float64)
-
-
-def f1_of_draws(first: Draws, second: Draws) -> Draws:
-    """Return the harmonic mean of two accuracies, or of precision and recall, of each resample."""
-    import numpy as np
-
-    total = first + second
-    f1: Draws = np.where(np.isnan(total), nan, 0.0)
-    np.divide(2 * first * second, total, out=f1, where=total > 0)
-    return f1
 
 
 def from_draws(value: float, draws: Draws) -> Estimate:

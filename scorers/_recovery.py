@@ -35,9 +35,11 @@ def recovery(prompts: str = "error_recovery") -> Scorer:
     return _recovery("strict", prompts)
 
 
-@scorer(metrics=[recovery_metrics()])
+@scorer(metrics=[])
 def recovery_lenient(prompts: str = "error_recovery") -> Scorer:
     """Score each variation leniently: the final answer means the target.
+
+    It registers no metrics. `misstep.scorers.recovery_table` computes them from the scores.
 
     Args:
         prompts: The prompts of the sample's task: a name in `registry/continuations.yaml`.

@@ -2,7 +2,7 @@
 
 Inspect computes metrics during a run, with few samples or none. Every metric here is defined for
 any input. It is nan if its set of samples is empty. The value of a sample is the mean over its
-epochs.
+epochs. A run registers few metrics. `recovery_table` has all.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,12 +55,24 @@ class RecoverySample:
 
 @metric(name="recovery_metrics", scores="unreduced")
 def recovery_metrics() -> Metric:
-    """Rates, differences and the recovery rate with intervals, also by task, place and length."""
+    """The three rates with intervals, the recovery rate, and what shows how far to trust them."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_metrics(recovery_samples(scores)))
+        return dict(_registered(recovery_samples(scores)))
 
     return compute
+
+
+def recovery_table(
+    scores: Sequence[SampleScore], epochs: Sequence[SampleScore]
+) -> dict[str, float]:
+    """Return every metric of error recovery, also by task, place of the mistake and length.
+
+    Args:
+        scores: One score for each sample. They are not used: the values of epochs are averaged.
+        epochs: The scores of all epochs.
+    """
+    return metric_values(_all_metrics(recovery_samples(epochs)))
 
 
 def recovery_samples(scores: Iterable[SampleScore]) -> list[RecoverySample]:
@@ -93,7 +105,22 @@ def _epoch(scored: SampleScore) -> RecoveryEpoch:
     )
 
 
-def _metrics(samples: list[RecoverySample]) -> Iterator[tuple[str, float]]:
+def _registered(samples: Sequence[RecoverySample]) -> Iterator[tuple[str, float]]:
+    """Yield 15 metrics, the main ones first."""
+    rates = _rates(samples)
+    for name, estimate in rates.items():
+        yield name, estimate.value
+    yield "recovery_rate", _recovery_rate(samples).value
+    replies = dict(_replies([epoch for sample in samples for epoch in sample.epochs]))
+    yield from ((name, replies[name]) for name in ("unread", "truncated", "continued"))
+    yield "total_count", len(samples)
+    for name, estimate in rates.items():
+        yield from estimate.interval(name)
+    # Inspect's dataframes and viewer take a metric of this name as the headline's error bar.
+    yield "stderr", rates["IR_correct_rate"].stderr
+
+
+def _all_metrics(samples: Sequence[RecoverySample]) -> Iterator[tuple[str, float]]:
     """Yield the main metrics first, then the intervals, then the groups."""
     estimates = {**_rates(samples), **_comparisons(samples)}
     for name, estimate in estimates.items():
@@ -102,7 +129,6 @@ def _metrics(samples: list[RecoverySample]) -> Iterator[tuple[str, float]]:
     yield "total_count", len(samples)
     for name, estimate in estimates.items():
         yield from estimate.interval(name)
-    # Inspect's dataframes and viewer take a metric of this name as the headline's error bar.
     yield "stderr", estimates["IR_correct_rate"].stderr
     for kind in ORDER:
         for group, rates in rates_by(samples, kind).items():
@@ -150,6 +176,7 @@ def _recovery_rate(samples: Sequence[RecoverySample]) -> Estimate:
 def _replies(epochs: Sequence[RecoveryEpoch]) -> Iterator[tuple[str, float]]:
     """Yield the shares of unread final replies, of truncated reasoning, and of continued text."""
     records = [record for epoch in epochs for record in epoch.records]
+    yield "unread", share([float(bool(record.get("unread"))) for record in records]).value
     for unread in (Unread.EMPTY, Unread.REFUSED, Unread.TRUNCATED):
         yield unread.value, share([float(r.get("unread") == unread) for r in records]).value
     cut = [float(Unread.TRUNCATED in r.get("reasoning_unread", ())) for r in records]

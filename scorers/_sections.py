@@ -11,7 +11,7 @@ from inspect_ai.solver import TaskState
 from misstep.samples import SectionsMetadata
 from misstep.scorers._first_error import REASONS, UNREAD_TEXT
 from misstep.scorers._intervals import harmonic_mean
-from misstep.scorers._section_metrics import LEFT_OUT, section_metrics
+from misstep.scorers._section_metrics import LEFT_OUT, published_section_metrics, section_metrics
 from misstep.scorers._section_replies import (
     Flagged,
     SectionsReading,
@@ -31,7 +31,7 @@ def error_sections(structured: bool = False) -> Scorer:
     return _error_sections("strict", structured)
 
 
-@scorer(metrics=[section_metrics()])
+@scorer(metrics=[published_section_metrics()])
 def error_sections_published(structured: bool = False) -> Scorer:
     """Score the flagged sections by DeltaBench's script: flags after the last error are ignored.
 

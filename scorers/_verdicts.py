@@ -23,7 +23,8 @@ def read_verdict(text: str, reading: Reading) -> Verdict | Unread:
         return strict
     # If the last box holds a bare index, then it is also the last box that holds one, unless some
     # box is written with a space before its brace: only the lenient reading knows those.
-    if isinstance(strict, int) and text.count(r"\boxed") == text.count(r"\boxed{"):
+    plain = isinstance(strict, int) and "_" not in (box or "")
+    if plain and text.count(r"\boxed") == text.count(r"\boxed{"):
         return strict
     spans = box_spans(text, latex=False)
     for start, end in reversed(spans):
@@ -59,7 +60,8 @@ _INDEX = re.compile(
 
 
 def _lenient_index(box: str) -> Verdict | None:
-    if isinstance(strict := index_in(box), int):
+    # Python reads `1_0` as 10. Nobody writes the index 10 like that.
+    if "_" not in box and isinstance(strict := index_in(box), int):
         return strict
     plain = _SPACING.sub(" ", box.translate(_MINUS)).replace(r"\_", "_")
     while (inner := _WRAPPED.sub(r"\1", plain)) != plain:

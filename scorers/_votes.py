@@ -146,7 +146,7 @@ def voting_record(
         "votes": ballots,
         "counts": counts,
         "margin": result.margin,
-        "agreement": sum(vote.ballot == winner for vote in votes) / len(votes) if winner else 0.0,
+        "agreement": 0.0 if winner is None else sum(v.ballot == winner for v in votes) / len(votes),
         "hits_at": {str(k): float(tally(votes[:k]).verdict == label) for k in fewer_votes(asked)},
     }
 

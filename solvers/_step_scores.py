@@ -13,6 +13,7 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.loaders import published_wording
+from misstep.providers import short_errors
 from misstep.registry import PROBLEM, STEPS, Wording, fill, find_step_scores_prompt
 from misstep.samples import CriticVerdict, GroupMetadata, SolutionMetadata, StepValidity
 from misstep.scorers import StepScores, first_invalid, read_step_scores, validity_of
@@ -59,7 +60,8 @@ def step_scores(wording: Wording = "own") -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         steps = state.metadata_as(SolutionMetadata).steps
         state.messages = step_scores_messages(state.input_text, steps, wording)
-        state = await generate(state, tool_calls="none")
+        with short_errors():
+            state = await generate(state, tool_calls="none")
         _leave_labels(state)
         return state
 

@@ -16,7 +16,7 @@ from misstep.registry import MisstepError
 from tests.cli.test_import import run_import
 from tests.support.openai_server import Fault, Faults
 from tests.support.rows import delta_row
-from tests.support.runs import metrics_of
+from tests.support.runs import table_of
 
 
 def export(*arguments):
@@ -78,7 +78,7 @@ def test_what_processbench_writes_is_imported_with_the_same_figures(serve, delta
         folder = tmp_path / f"out-{number}"
         files = export(log.location, "--format", "processbench", "-o", folder).output.split()
         logs, output = run_import(tmp_path / f"again-{number}", *files, "--model", "m")
-        was, again = metrics_of(log), metrics_of(logs["imported/m"])
+        was, again = table_of(log), table_of(logs["imported/m"])
         assert was.keys() == again.keys()
         for name, value in was.items():
             same = again[name] == value or (math.isnan(value) and math.isnan(again[name]))

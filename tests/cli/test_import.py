@@ -12,11 +12,11 @@ from misstep.cli._main import cli
 from misstep.loaders import recorded_runs
 from misstep.registry import MisstepError
 from misstep.reports import load_task
-from misstep.scorers import Vote, first_error_metrics, score_votes
+from misstep.scorers import Vote, first_error_table, score_votes
 from misstep.solvers import recorded
 from misstep.solvers._verdicts import first_below
 from misstep.verdicts import Unread
-from tests.support.runs import metrics_of, succeed
+from tests.support.runs import succeed, table_of
 
 
 def run_import(folder, *arguments):
@@ -60,7 +60,7 @@ def test_recorded_step_scores_give_their_known_f1(real_data, tmp_path):
     assert "900 of 1,400 rows have no result and are not counted: gsm8k-7, " in output
     assert "252 records have no score for their last steps: " in output
     assert "119 of them give no verdict: they count as wrong" in output
-    assert_known(metrics_of(logs[f"imported/{model}"]), model)
+    assert_known(table_of(logs[f"imported/{model}"]), model)
 
 
 @pytest.mark.parametrize("model", KNOWN)
@@ -76,7 +76,7 @@ def test_every_verifiers_scores_give_their_known_f1(real_data, real_rows, model)
             score = score_votes([Vote(verdict, None)], row["label"], steps[row["id"]])
             metadata = {"has_error": row["label"] != -1, "subset": row["config"]}
             scores.append(SampleScore(score=score, sample_metadata=metadata))
-    assert_known(first_error_metrics()(scores), model)
+    assert_known(first_error_table(scores, scores), model)
 
 
 def write(path, rows):
@@ -105,7 +105,7 @@ def test_processbenchs_own_files_with_votes(tmp_path):
     )
     logs, output = run_import(tmp_path / "logs", error, correct, "--model", "critic-7b")
     log = logs["imported/critic-7b"]
-    got = metrics_of(log)
+    got = table_of(log)
     assert (got["math_error_accuracy"], got["math_correct_accuracy"]) == (1.0, 0.5)
     assert (got["votes_drawn"], got["unparsed"]) == (3, pytest.approx(1 / 3))
     sample = next(sample for sample in log.samples if sample.id == "e")
@@ -128,7 +128,7 @@ def test_plain_predictions(tmp_path, own_file):
     logs, _ = run_import(tmp_path / "logs", path, "--source", own_file, "--model", "m")
     answers = {s.id: s.scores["first_error"].answer for s in logs["imported/m"].samples}
     assert answers == {"a": "0", "b": "2", "c": None}
-    assert metrics_of(logs["imported/m"])["unparsed"] == pytest.approx(1 / 3)
+    assert table_of(logs["imported/m"])["unparsed"] == pytest.approx(1 / 3)
 
 
 EARLY = [
@@ -146,9 +146,9 @@ def test_scores_that_end_early_are_no_verdict(tmp_path, own_file):
     assert answers == {"a": "0", "b": "-1", "c": None}
     [unread] = [s for s in log.samples if s.id == "c"]
     assert unread.scores["first_error"].metadata["unread"] == "not_recorded"
-    assert metrics_of(log)["error_accuracy"] == 0.5
+    assert table_of(log)["error_accuracy"] == 0.5
     # Every sample without a verdict is in one of the shares.
-    assert metrics_of(log)["unparsed"] == pytest.approx(1 / 3)
+    assert table_of(log)["unparsed"] == pytest.approx(1 / 3)
     assert log.eval.metadata == {"imported": True, "partial_records": 1}
     assert "1 records have no score for their last steps: c" in output
     assert "1 of them give no verdict: they count as wrong and are in the share" in output

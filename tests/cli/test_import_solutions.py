@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from inspect_ai.log import read_eval_log
 
 from misstep.cli._main import cli
-from tests.support.runs import metrics_of
+from tests.support.runs import table_of
 
 
 def test_recorded_solutions_become_a_log_for_each_reward_model(tmp_path):
@@ -27,7 +27,7 @@ def test_recorded_solutions_become_a_log_for_each_reward_model(tmp_path):
     logs = [read_eval_log(str(log)) for log in sorted((tmp_path / "logs").glob("*.eval"))]
     by_model = {log.eval.model: log for log in logs}
     assert sorted(by_model) == ["imported/one", "imported/two"]
-    got = metrics_of(by_model["imported/one"], "final_answer")
+    got = table_of(by_model["imported/one"], "final_answer")
     # By the last step 7 is chosen in both, by the least 7.0; of the votes 7 and 7.0 are the same.
     assert got["last_accuracy"] == got["min_accuracy"] == got["majority_accuracy"] == 0.5
     assert got["oracle_accuracy"] == 1.0

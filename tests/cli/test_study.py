@@ -12,6 +12,7 @@ import misstep.registry.entry_point  # noqa: F401
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
 from tests.support.openai_server import OpenAIServer
+from tests.support.runs import table_of
 
 ROWS = 40
 CRITIC = "openai-api/local/critic"
@@ -94,8 +95,7 @@ def test_the_page_has_the_results_of_the_logs_and_every_picture(made):
     assert "generator v1, `seed=7`, `n=40`" in page
     for log in list_eval_logs(str(made / "logs")):
         header = read_eval_log(log, header_only=True)
-        [strict] = [score for score in header.results.scores if score.name == "first_error"]
-        figures = {name: metric.value for name, metric in strict.metrics.items()}
+        figures = table_of(header)
         critic = header.eval.task_args["critic"]
         name = f"{CRITIC}, critique" if critic == "critique" else critic
         [line] = [line for line in page.splitlines() if line.startswith(f"| {name} | {ROWS} |")]

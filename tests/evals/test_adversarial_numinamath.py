@@ -8,7 +8,7 @@ from misstep.evals.adversarial_numinamath import adversarial_numinamath
 from misstep.forge import sample_examples
 from misstep.registry import evals, find_domain, taxonomy
 from misstep.solvers import critique_prompt
-from tests.support.runs import metrics_of, succeed
+from tests.support.runs import succeed, table_of
 
 SAMPLE = {one.problem: one for one in sample_examples()}
 
@@ -33,7 +33,7 @@ def half_right(request, choice):
 def test_critics_are_scored_by_type_and_position(serve):
     log, server = serve(adversarial_numinamath(), half_right)
     assert log.status == "success"
-    found = metrics_of(log, "detections")
+    found = table_of(log, "detections")
     kinds = list(taxonomy())
     assert (found["total"], found["errors"]) == (64, 48)
     assert found["correct_detections"] == 24
@@ -43,7 +43,7 @@ def test_critics_are_scored_by_type_and_position(serve):
     assert found["first_error_accuracy"] == 0.5
     assert found["late_first_error_accuracy"] == 0.5
     assert [found[f"{kind}_first_error_accuracy"] for kind in kinds] == [1] * 4 + [0] * 4
-    strict = metrics_of(log)
+    strict = table_of(log, "detections")
     assert (strict["error_accuracy"], strict["correct_accuracy"]) == (0.5, 1)
     assert log.eval.task == "misstep/adversarial_numinamath"
     assert "original_steps" not in log.samples[0].metadata
@@ -53,16 +53,16 @@ def test_critics_are_scored_by_type_and_position(serve):
 
 def test_votes_and_steps_judge_too(serve):
     log, _ = serve(adversarial_numinamath(votes=3), half_right, limit=6)
-    assert metrics_of(log, "detections")["total"] == 6
-    assert len(log.samples[0].scores["first_error"].metadata["voting"]["votes"]) == 3
+    assert table_of(log, "detections")["total"] == 6
+    assert len(log.samples[0].scores["detections"].metadata["voting"]["votes"]) == 3
     log, _ = serve(adversarial_numinamath(critic="stepwise"), lambda *_: r"\boxed{right}", limit=6)
-    assert metrics_of(log, "detections")["missed_errors"] == 4
+    assert table_of(log, "detections")["missed_errors"] == 4
 
 
 def test_a_critic_that_always_cries_error_does_not_win(tmp_path):
     log = succeed(adversarial_numinamath(critic="last_step"), tmp_path)
-    assert metrics_of(log, "detections")["false_positives"] == 16
-    assert metrics_of(log)["correct_accuracy"] == 0
+    assert table_of(log, "detections")["false_positives"] == 16
+    assert table_of(log, "detections")["correct_accuracy"] == 0
 
 
 def test_a_built_file_is_read(tmp_path):

@@ -11,7 +11,7 @@ from misstep.evals.deltabench import deltabench
 from misstep.registry import MisstepError
 from tests.support.openai_server import Fault, Faults
 from tests.support.rows import delta_row
-from tests.support.runs import metrics_of
+from tests.support.runs import table_of
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_eight_votes_at_07_are_one_request_a_sample(serve, rows):
     assert body["messages"][0]["content"].startswith("The following is a problem and a solution")
     assert "<paragraph_0>\nFirst.\n</paragraph_0>" in body["messages"][0]["content"]
     assert {sample.scores["first_error"].answer for sample in log.samples} == {"1"}
-    got = metrics_of(log)
+    got = table_of(log)
     assert (got["error_accuracy"], got["correct_accuracy"]) == (0.5, 0.0)
     assert (got["math_error_accuracy"], got["code_error_accuracy"]) == (1.0, 0.0)
     assert math.isnan(got["math_correct_accuracy"])
@@ -55,7 +55,7 @@ def test_the_published_rows_run(serve, real_data):
     log, server = serve(deltabench(accept=accept), votes)
     assert [request.choices for request in server.requests] == [8] * 7
     # Three of the seven have their first error in the second section.
-    assert metrics_of(log)["math_error_accuracy"] == pytest.approx(3 / 7)
+    assert table_of(log)["math_error_accuracy"] == pytest.approx(3 / 7)
     assert log.eval.task_version == 1
     assert log.eval.dataset.name == "deltabench"
 
@@ -70,7 +70,7 @@ def test_sixty_sections_of_a_hundred_thousand_characters_pass(serve, tmp_path):
     assert sample.metadata["steps"] == texts
     assert (sample.metadata["section_count"], sample.target) == (60, "59")
     assert all(text in server.requests[0].text for text in texts)
-    assert metrics_of(log)["error_accuracy"] == 1.0
+    assert table_of(log)["error_accuracy"] == 1.0
 
 
 @pytest.mark.parametrize("options", [{}, {"votes": 1}, {"adaptive": True}])
@@ -78,7 +78,7 @@ def test_a_prompt_that_is_too_long_counts_as_truncated(serve, rows, options):
     faults = Faults(script=[Fault.CONTEXT_LENGTH] * 3)
     log, server = serve(deltabench(source=rows, **options), votes, faults=faults)
     assert log.status == "success"
-    got = metrics_of(log)
+    got = table_of(log)
     assert (got["truncated"], got["unparsed"], got["total_count"]) == (1.0, 0.0, 3)
     assert {s.scores["first_error"].reason for s in log.samples} == {"truncated"}
     # To ask again, or for the other votes, would be refused again.

@@ -11,7 +11,7 @@ from misstep.registry import MisstepError, UnknownNameError
 from tests.scorers.test_sections import published_sections
 from tests.support.openai_server import Fault, Faults
 from tests.support.rows import delta_row
-from tests.support.runs import metrics_of, succeed
+from tests.support.runs import succeed, table_of
 
 TEXTS = tuple(f"Text {i}." for i in range(1, 7))
 GOLD = {"s-0": ([2], [4]), "s-1": ([5, 3], []), "s-2": ([1], [])}
@@ -45,13 +45,13 @@ def test_one_critique_at_the_published_settings(serve, rows):
     assert [message["role"] for message in body["messages"]] == ["user"]
     assert "section6:\nText 6." in body["messages"][0]["content"]
     assert "Error Section Number: <the number" in body["messages"][0]["content"]
-    strict = metrics_of(log, "error_sections")
+    strict = table_of(log, "error_sections")
     # s-0 flags 2 and 6 where 2 and 4 are wrong; the published rule drops 6, which comes after 4.
     assert strict["f1_macro"] == pytest.approx(0.5 / 3)
     assert strict["math_f1_macro"] == pytest.approx(0.25)
     assert (strict["precision_micro"], strict["recall_micro"]) == (0.5, 0.2)
     assert (strict["unparsed"], strict["truncated"]) == (pytest.approx(1 / 3), 0.0)
-    published = metrics_of(log, "error_sections_published")
+    published = table_of(log, "error_sections_published")
     assert published["f1_macro"] == pytest.approx(2 / 3 / 3)
     assert (published["precision_micro"], published["unparsed"]) == (1.0, 0.0)
     assert log.results.headline.metric == "f1_macro"
@@ -111,12 +111,12 @@ def test_published_figures_are_those_of_the_published_script(serve, tmp_path):
         question = request.text.split("[Problem]\n\n")[1].split("\n")[0]
         said[question] = scripted(request, 0)
     expected, counted = published_run(contents, said)
-    got = metrics_of(log, "error_sections_published")
+    got = table_of(log, "error_sections_published")
     names = [f"{x}_{kind}" for kind in ("macro", "micro") for x in ("precision", "recall", "f1")]
     assert [got[name] for name in names] == pytest.approx(list(expected), abs=1e-12)
     assert 0 < counted < 60
     assert got["left_out"] == pytest.approx(1 - counted / 60)
-    assert metrics_of(log, "error_sections")["left_out"] == 0.0
+    assert table_of(log, "error_sections")["left_out"] == 0.0
 
 
 def test_a_structured_reply_is_asked_for_by_schema_and_read(serve, rows):
@@ -130,15 +130,15 @@ def test_a_structured_reply_is_asked_for_by_schema_and_read(serve, rows):
     assert "Conclusion:" not in server.requests[0].text
     answers = {sample.id: sample.scores["error_sections"].answer for sample in log.samples}
     assert answers == {"s-0": "1", "s-1": "1", "s-2": "1"}
-    assert metrics_of(log, "error_sections")["recall_macro"] == pytest.approx(1 / 3)
+    assert table_of(log, "error_sections")["recall_macro"] == pytest.approx(1 / 3)
 
 
 def test_a_prompt_that_is_too_long_counts_as_truncated(serve, rows):
     faults = Faults(script=[Fault.CONTEXT_LENGTH] * 3)
     log, _ = serve(deltabench_sections(source=rows), reply, faults=faults)
-    got = metrics_of(log, "error_sections")
+    got = table_of(log, "error_sections")
     assert (got["truncated"], got["unparsed"], got["f1_macro"]) == (1.0, 0.0, 0.0)
-    published = metrics_of(log, "error_sections_published")
+    published = table_of(log, "error_sections_published")
     assert (published["truncated"], published["left_out"]) == (1.0, 1.0)
 
 
@@ -174,7 +174,7 @@ def test_baselines_by_both_rules(tmp_path, rows, baseline):
             hits = len(flagged & gold)
             # F1 of precision and recall is twice the hits over both sizes.
             total += 2 * hits / (len(flagged) + len(gold))
-        assert metrics_of(log, scorer)["f1_macro"] == pytest.approx(total / 3, abs=1e-12)
+        assert table_of(log, scorer)["f1_macro"] == pytest.approx(total / 3, abs=1e-12)
 
 
 @pytest.mark.parametrize(

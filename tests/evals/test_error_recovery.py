@@ -12,7 +12,7 @@ from misstep.samples import RecoveryMetadata
 from misstep.solvers import ContinuationOptions, continuation_tokens
 from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
 from tests.support.recovery_model import is_final, knows, student, variation_of
-from tests.support.runs import local_model, metrics_of, run_task, succeed
+from tests.support.runs import local_model, run_task, succeed, table_of
 
 ROOT = Path(__file__).parents[2]
 WORDS = yaml.safe_load((ROOT / "registry" / "continuations.yaml").read_text(encoding="utf-8"))[
@@ -123,7 +123,7 @@ def whole_run(tmp_path_factory):
 
 def test_the_rates_are_those_of_the_answers(whole_run):
     samples, log = whole_run
-    strict, lenient = metrics_of(log, "recovery"), metrics_of(log, "recovery_lenient")
+    strict, lenient = table_of(log, "recovery"), table_of(log, "recovery_lenient")
     for variation in ("NR", "CR", "IR"):
         right = [knows(sample, variation) for sample in samples]
         assert lenient[f"{variation}_correct_rate"] == pytest.approx(sum(right) / len(samples))
@@ -192,9 +192,9 @@ def test_a_reply_without_an_answer_is_wrong_and_counted(serve, kind):
         return knowing(request, choice)
 
     log, _ = serve(task, reply)
-    strict = metrics_of(log, "recovery")
+    strict = table_of(log, "recovery")
     assert strict[kind] == pytest.approx(1 / 3)
-    assert strict["IR_correct_rate"] == metrics_of(log, "recovery_lenient")["IR_correct_rate"] == 0
+    assert strict["IR_correct_rate"] == table_of(log, "recovery_lenient")["IR_correct_rate"] == 0
     score = log.samples[0].scores["recovery"]
     assert score.value["IR"] == 0
     assert score.metadata["IR"]["unread"] == kind
@@ -210,7 +210,7 @@ def test_cut_reasoning_is_reported_and_the_answer_counts(serve):
         return sample.target if is_final(messages) else Reply("So we", "length")
 
     log, _ = serve(task, reply)
-    strict = metrics_of(log, "recovery")
+    strict = table_of(log, "recovery")
     assert (strict["reasoning_truncated"], strict["truncated"]) == (1, 0)
     assert strict["IR_correct_rate"] == 1
 
@@ -249,7 +249,7 @@ def test_the_embedded_model_continues_the_given_text(tmp_path):
     ]
     assert sample.messages[2].text.startswith("\n".join(given))
     assert len(sample.messages[2].text) > len("\n".join(given))
-    assert metrics_of(log, "recovery")["continued"] == 1
+    assert table_of(log, "recovery")["continued"] == 1
 
 
 def refusing(task):
@@ -301,7 +301,7 @@ def test_epochs_are_seen_together(serve):
         return "no" if (variation, seen[sample.id, variation]) == ("IR", 1) else sample.target
 
     log, _ = serve(task, reply, epochs=2)
-    strict = metrics_of(log, "recovery")
+    strict = table_of(log, "recovery")
     rates = [strict[f"{name}_correct_rate"] for name in ("NR", "CR", "IR")]
     assert rates == [0, 1, 0.5]
     assert strict["recovery_rate"] == 0.5

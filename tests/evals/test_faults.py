@@ -5,6 +5,7 @@ from inspect_ai.log import read_eval_log
 
 from misstep.evals.processbench import processbench
 from tests.support.openai_server import PASSING_FAULTS, Fault, Faults, critic, plus_minus
+from tests.support.runs import metrics_of
 
 SAMPLES = 24
 
@@ -56,9 +57,8 @@ def test_an_answer_that_is_none_is_counted_and_never_a_verdict(serve, fault, sha
     log, _ = serve(
         processbench(source="sample"), critic, faults=Faults({fault: 1.0}), limit=SAMPLES
     )
-    [score] = [score for score in log.results.scores if score.name == "first_error"]
-    assert score.metrics[share].value == 1.0
-    assert score.metrics["error_accuracy"].value == 0.0
+    assert metrics_of(log)[share] == 1.0
+    assert metrics_of(log)["error_accuracy"] == 0.0
     for sample in read_eval_log(log.location).samples:
         assert sample.scores["first_error"].answer is None
 

@@ -16,7 +16,7 @@ from misstep.evals.guided_search import guided_search
 from misstep.registry import MisstepError
 from misstep.scorers import compare_answers
 from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
-from tests.support.runs import local_model, metrics_of, run_task, succeed
+from tests.support.runs import local_model, metrics_of, run_task, succeed, table_of
 
 LAST = 3
 """The step that ends a solution of the policy below."""
@@ -118,7 +118,7 @@ def test_each_step_is_the_best_of_the_candidates(search):
         assert score.metadata["budget"]["reward_calls"] == 6 * LAST
         tokens = sum(e.output.usage.total_tokens for e in sample.events if e.event == "model")
         assert score.metadata["budget"]["tokens"] == tokens
-    got = metrics_of(log, "final_answer")
+    got = table_of(log, "final_answer")
     right = [sample.scores["final_answer"].value == "C" for sample in log.samples]
     assert got["accuracy"] == pytest.approx(sum(right) / len(right))
     assert (got["total_count"], got["unfinished"], got["unanswered"]) == (6, 0, 0)
@@ -187,7 +187,7 @@ def test_best_of_n_chooses_by_four_aggregations_from_the_same_solutions(search):
         majority = max(answers, key=answers.count)
         assert hits["majority"] == (majority == sample.target)
         assert hits["mean"] == (sample.scores["final_answer"].value == "C")
-    got = metrics_of(log, "final_answer")
+    got = table_of(log, "final_answer")
     assert got["oracle_accuracy"] >= max(got[f"{name}_accuracy"] for name in means)
 
 
@@ -258,7 +258,7 @@ def test_a_policy_that_does_not_end_leaves_the_sample_unfinished(search, write, 
         assert (score.value, score.answer) == ("I", None)
         assert says in score.explanation
         assert len(sample.store["SearchRecord:iterations"]) == iterations
-    got = metrics_of(log, "final_answer")
+    got = table_of(log, "final_answer")
     assert (got["unfinished"], got["unanswered"], got["total_count"]) == (1.0, 1.0, 2)
 
 

@@ -8,7 +8,7 @@ from misstep.generator import FAMILIES
 from misstep.loaders import FirstErrorRow, LazyDataset, RowStream, procedural_dataset
 from misstep.registry import MisstepError, evals
 from misstep.solvers import critique_prompt
-from tests.support.runs import succeed
+from tests.support.runs import metrics_of, succeed
 
 
 def run(tmp_path, **arguments):
@@ -17,9 +17,8 @@ def run(tmp_path, **arguments):
 
 def test_from_seed_to_log(tmp_path):
     log = run(tmp_path, seed=7, n=26, critic="no_error")
-    [score] = [score for score in log.results.scores if score.name == "first_error"]
-    assert score.metrics["correct_accuracy"].value == 1
-    assert score.metrics["error_count"].value == 13
+    assert metrics_of(log)["correct_accuracy"] == 1
+    assert metrics_of(log)["error_count"] == 13
     assert log.samples[3].id == "procedural-v1-7-000003"
     assert {sample.metadata["subset"] for sample in log.samples} == set(FAMILIES)
 

@@ -10,10 +10,10 @@ from inspect_ai.solver import TaskState
 
 from misstep.evals.processbench import processbench
 from misstep.loaders import first_error_sample
-from misstep.scorers import first_error, first_error_metrics
+from misstep.scorers import first_error, first_error_table
 from tests.solvers.test_prompts import published_prompt
 from tests.support.published_rules import published_prediction
-from tests.support.runs import metrics_of
+from tests.support.runs import table_of
 
 ODD = [r"\boxed{\text{1}}", "I cannot say.", r"\boxed{}", r"\boxed{0, 2}", r"\boxed{paragraph_1}"]
 
@@ -65,7 +65,7 @@ def test_figures_of_a_run_over_http_are_those_of_the_published_rules(serve, real
     said = replies_by_prompt(server)
     assert {len(texts) for texts in said.values()} == {votes}
     assert_published(
-        metrics_of(log),
+        table_of(log),
         real_rows["gsm8k"],
         lambda row: said[published_prompt(row.problem, row.steps)],
     )
@@ -91,7 +91,7 @@ async def test_figures_on_all_real_rows_are_those_of_the_published_rules(real_ro
         )
         score = await first_error(votes)(state, Target(sample.target))
         scores.append(SampleScore(score=score, sample_metadata=sample.metadata))
-    assert_published(first_error_metrics()(scores), real_rows[subset], texts_of)
+    assert_published(first_error_table(scores, scores), real_rows[subset], texts_of)
 
 
 @pytest.fixture

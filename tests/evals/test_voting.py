@@ -7,7 +7,7 @@ import pytest
 
 from misstep.evals.processbench import processbench
 from tests.support.openai_server import Fault, Faults, Reply
-from tests.support.runs import metrics_of
+from tests.support.runs import table_of
 
 
 def boxed_choice(request, choice):
@@ -27,7 +27,7 @@ def test_eight_votes_are_one_request(serve):
     assert {sample.scores["first_error"].answer for sample in log.samples} == {"2"}
     record = log.samples[0].scores["first_error"].metadata["voting"]
     assert record["votes"] == ["2", "2", "0", "1", "0", "2", "1", "3"]
-    assert metrics_of(log)["agreement"] == 3 / 8
+    assert table_of(log)["agreement"] == 3 / 8
 
 
 def test_a_vote_takes_its_room_in_the_log_once(serve):
@@ -75,6 +75,19 @@ def test_a_server_that_refuses_n_gets_eight_requests_with_eight_seeds(serve):
         assert record["votes"] == ["2", "2", "0", "1", "0", "2", "1", "3"]
     infos = [e.data for sample in log.samples for e in sample.events if e.event == "info"]
     assert infos == ["The provider refused a request for 8 choices: drawn singly."]
+
+
+def test_votes_at_temperature_0_are_warned_of_once(serve, caplog):
+    def refuse(request, choice):
+        if request.choices > 1 and request.body["temperature"] == 0:
+            raise ValueError("n must be 1 when using greedy sampling, got 2.")
+        return r"\boxed{1}"
+
+    log, _ = serve(processbench(source="sample", votes=2), refuse, limit=2, temperature=0)
+    assert log.status == "success"
+    told = [record.message for record in caplog.records if "At temperature 0" in record.message]
+    assert len(told) == 1
+    assert "all 2 votes are the same" in told[0]
 
 
 def test_another_refusal_is_an_error_of_the_sample(serve):
@@ -125,8 +138,8 @@ def test_adaptive_voting_stops_early_and_decides_the_same(serve):
     part, server = serve(processbench(source="sample", votes=8, adaptive=True), agreeing, limit=10)
     answers = [sample.scores["first_error"].answer for sample in full.samples]
     assert [sample.scores["first_error"].answer for sample in part.samples] == answers
-    assert metrics_of(part)["votes_drawn"] == 5
-    assert metrics_of(part)["votes_saved"] == pytest.approx(3 / 8)
+    assert table_of(part)["votes_drawn"] == 5
+    assert table_of(part)["votes_saved"] == pytest.approx(3 / 8)
     assert {(r.choices, r.seed) for r in server.requests} == {(4, 42), (1, 46)}
 
 
@@ -152,7 +165,7 @@ def test_what_is_no_verdict_is_named_and_counted(serve, fault, unread):
     assert log.status == "success"
     found = [sample.scores["first_error"].metadata.get("unread") for sample in log.samples]
     assert sorted(x for x in found if x) == [unread]
-    got = metrics_of(log)
+    got = table_of(log)
     assert got["truncated" if unread == "truncated" else "unparsed"] == 0.25
     assert got["total_count"] == 4
 

@@ -13,10 +13,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from inspect_ai import score
+from inspect_ai.log import read_eval_log
 
 from misstep.cli._main import cli
 from misstep.forge import audit, push_to_hub
-from misstep.forge._offline import offline_solution
+from misstep.forge._checks import AUTOMATIC_CHECKS, UNTOUCHED_CHECKS
+from misstep.forge._offline import offline_solution, sample_examples
+from misstep.forge._task import accepted, logged_example
 from misstep.registry import MisstepError
 from tests.support.openai_server import Fault, Faults, OpenAIServer, injector
 
@@ -171,6 +175,26 @@ def test_what_is_written_is_whole_ordered_and_loadable(forged, tmp_path):
     whole = datasets.load_dataset(str(built.folder), split="test", cache_dir=str(tmp_path / "hf"))
     assert len(whole) == 8
     assert audit(str(built.folder / "adversarial.parquet")).passed
+
+
+def test_an_example_names_the_checks_that_were_run_on_it(forged):
+    built, _ = forged(injector, num_examples=4, injection_rate=0.5)
+    for one in built.examples:
+        ran = UNTOUCHED_CHECKS if one.untouched else AUTOMATIC_CHECKS
+        assert one.checks == [check.value for check in ran]
+
+
+def test_examples_that_nobody_checked_claim_no_check():
+    assert not any(example.checks for example in sample_examples())
+
+
+def test_a_build_that_is_scored_again_has_the_same_results(forged, monkeypatch):
+    monkeypatch.setenv("LOCAL_API_KEY", "x")
+    built, _ = forged(injector, num_examples=4, injection_rate=0.5)
+    log = read_eval_log(built.log)
+    again = score(log, accepted(), action="overwrite", display="none")
+    assert again.results.scores[0].metrics == log.results.scores[0].metrics
+    assert [logged_example(sample) for sample in again.samples] == built.examples
 
 
 def test_a_reviewer_has_the_last_word(forged):

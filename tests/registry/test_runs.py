@@ -36,7 +36,7 @@ def test_a_paper_run_sends_the_papers_settings(tmp_path):
             check=False,
         )
         [request] = server.requests
-    assert "votes_drawn" in done.stdout
+    assert "f1_score" in done.stdout
     sent = {
         name: request.body[name] for name in ("n", "temperature", "top_p", "max_tokens", "seed")
     }

@@ -15,6 +15,7 @@ from misstep.reports import (
     findings,
     groupings,
     leaderboard,
+    metrics_frame,
     read_logs,
     read_run,
     runs_frame,
@@ -184,6 +185,15 @@ def test_runs_of_one_name_are_told_apart(good):
     twins = [good[0], replace(good[0], id="x", created="2026-05-05T00:00:00+00:00")]
     labels = runs_frame(twins)["run"]
     assert labels.is_unique
+
+
+def test_every_metric_of_a_run_is_in_a_dataframe(good):
+    table = metrics_frame(good[:1]).set_index(["scorer", "metric"])
+    metrics = good[0].metrics["first_error"]
+    assert table.loc[("first_error", "f1_score"), "value"] == metrics["f1_score"]
+    assert table.loc[("first_error", "f1_score"), "lower"] == metrics["f1_score_lower"]
+    assert ("first_error_lenient", "error_accuracy") in table.index
+    assert "f1_score_lower" not in table.index.get_level_values("metric")
 
 
 def test_frames_are_dataframes(good):

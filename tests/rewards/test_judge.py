@@ -203,3 +203,37 @@ def test_a_certain_verdict_has_probability_one_if_both_words_are_given():
     top = [TopLogprob(token="+", logprob=0.0), TopLogprob(token="-", logprob=float("-inf"))]
     tokens = [Logprob(token="+", logprob=0.0, top_logprobs=top)]
     assert right_probability(tokens, "+", RIGHT, WRONG) == exp(0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("It follows. <Right>", True),
+        ("<wrong>", False),
+        ("The sum is off.\n\nWrong", False),
+        ("The sum holds.\n**Right.**", True),
+        ("Right", True),
+        ("Final verdict: Wrong.", False),
+        (r"The sum is \boxed{5}." + "\nRight", True),
+        ("[Wrong] is what I thought at first.\nRight", False),
+    ],
+)
+def test_a_verdict_in_angle_brackets_or_alone_at_the_end_is_read(text, right):
+    assert read_step_verdict(reply(text), find_judge("plain")).right is right
+
+
+@pytest.mark.parametrize(
+    "text", ["This step is not right", "Is it right?\nI cannot say.", "right or wrong", "Yes"]
+)
+def test_a_word_inside_a_sentence_is_no_verdict(text):
+    assert read_step_verdict(reply(text), find_judge("plain")).right is Unread.NO_BOX
+
+
+def test_an_alternative_of_one_letter_begins_no_verdict():
+    tokens = [token("Right", Right=0.6, W=0.3, Wrong=0.1)]
+    assert right_probability(tokens, "Right", RIGHT, WRONG) == pytest.approx(0.6 / 0.7)
+
+
+def test_a_letter_that_was_drawn_begins_its_verdict():
+    tokens = [token("R", R=0.6, Wrong=0.2, w=0.2), token("ight")]
+    assert right_probability(tokens, "Right", RIGHT, WRONG) == pytest.approx(0.75)

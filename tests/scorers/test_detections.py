@@ -8,7 +8,7 @@ import pytest
 from inspect_ai.scorer import CORRECT, INCORRECT, SampleScore, Score
 
 from misstep.scorers import Detection, detection
-from misstep.scorers._detections import detection_metrics
+from misstep.scorers._detections import detection_metrics, detection_table
 
 
 @pytest.mark.parametrize(
@@ -43,16 +43,15 @@ def scored(outcome, kind=None, third=None):
 
 
 def test_figures_by_type_and_position():
-    figures = detection_metrics()(
-        [
-            scored("correct_detections", "circular_reasoning", "late"),
-            scored("missed_errors", "circular_reasoning", "late"),
-            scored("false_positives", "false_equivalence", "middle"),
-            scored("unread", "false_equivalence", "late"),
-            scored("passed_untouched"),
-            scored("false_positives"),
-        ]
-    )
+    scores = [
+        scored("correct_detections", "circular_reasoning", "late"),
+        scored("missed_errors", "circular_reasoning", "late"),
+        scored("false_positives", "false_equivalence", "middle"),
+        scored("unread", "false_equivalence", "late"),
+        scored("passed_untouched"),
+        scored("false_positives"),
+    ]
+    figures = detection_table(scores, scores)
     counts = {name: figures[name] for name in ("total", "errors", *Detection)}
     assert counts == {
         "total": 6,
@@ -76,9 +75,10 @@ def test_figures_by_type_and_position():
 
 
 def test_nothing_has_no_figures_and_nothing_raises():
-    figures = detection_metrics()([])
+    figures = detection_table([], [])
     assert figures["total"] == 0
     assert isnan(figures["first_error_accuracy"])
+    assert isnan(detection_metrics()([])["first_error_accuracy"])
 
 
 def test_recorded_critiques_are_sorted_completely(real_data):

@@ -5,7 +5,7 @@ import pytest
 from inspect_ai.scorer import CORRECT, INCORRECT, SampleScore, Score
 from pytest_inspect_evals.metrics import assert_agreeing_epochs_change_nothing
 
-from misstep.scorers import first_error_metrics
+from misstep.scorers import first_error_metrics, first_error_table
 
 
 def sample(hit, has_error, subset=None, unread=None):
@@ -24,7 +24,7 @@ def many(hits_of_errors, errors, hits_of_corrects, corrects, subset=None):
 
 
 def figures(scores):
-    return first_error_metrics()(scores)
+    return first_error_table(scores, scores)
 
 
 def test_f1_is_the_harmonic_mean_of_the_two_accuracies():

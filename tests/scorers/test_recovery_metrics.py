@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from misstep.registry import MisstepError
 from misstep.samples import ReplyRecord, VariationRecord
-from misstep.scorers import rates_by, recovery, recovery_metrics, recovery_samples
+from misstep.scorers import rates_by, recovery, recovery_samples, recovery_table
 from misstep.scorers._recovery import score_variations
 
 TASKS = ("word_sorting", "dyck_languages", "sorting")
@@ -42,7 +42,7 @@ def some():
 
 @pytest.fixture(scope="module")
 def found(some):
-    return recovery_metrics()(some)
+    return recovery_table([], some)
 
 
 def rate(scores, name):
@@ -93,10 +93,10 @@ def test_paired_differences_and_recovery(some, found):
 
 
 def test_few_samples_and_none_have_figures():
-    empty = recovery_metrics()([])
+    empty = recovery_table([], [])
     assert all(isnan(empty[name]) for name in ("NR_correct_rate", "CR_minus_IR", "recovery_rate"))
     assert empty["total_count"] == 0
-    one = recovery_metrics()([scored(1, (0, 0, 1))])
+    one = recovery_table([], [scored(1, (0, 0, 1))])
     assert (one["IR_correct_rate"], one["CR_minus_IR"]) == (1, -1)
     assert isnan(one["recovery_rate"])
 
@@ -108,7 +108,7 @@ def test_epochs_of_a_sample_are_one_sample():
         scored(2, (0, 0, 1)),
         scored(2, (0, 0, 1)),
     ]
-    found = recovery_metrics()(epochs)
+    found = recovery_table([], epochs)
     assert (found["NR_correct_rate"], found["CR_correct_rate"]) == (0.25, 0.5)
     assert found["recovery_rate"] == 0.5
     # Of one sample, not of two.

@@ -6,7 +6,7 @@ import pytest
 from inspect_ai.scorer import SampleScore, Score
 from pytest_inspect_evals.metrics import assert_agreeing_epochs_change_nothing
 
-from misstep.scorers import section_metrics
+from misstep.scorers import section_metrics, section_table
 from misstep.scorers._sections import count_sections
 
 FIGURES = [f"{x}_{kind}" for x in ("f1", "precision", "recall") for kind in ("macro", "micro")]
@@ -20,7 +20,7 @@ def sample(flagged, gold, subset=None, **metadata):
 
 
 def figures(scores):
-    return section_metrics()(scores)
+    return section_table(scores, scores)
 
 
 def published_figures(pairs):
@@ -61,8 +61,42 @@ def test_intervals_repeat_themselves_and_are_about_as_wide_as_theory_has_them():
     values = [count_sections(*pair).value["f1"] for pair in pairs]
     mean = sum(values) / 400
     stderr = math.sqrt(sum((x - mean) ** 2 for x in values) / 399 / 400)
-    assert got["stderr"] == pytest.approx(stderr, rel=0.08)
-    assert got["f1_macro_upper"] - got["f1_macro_lower"] == pytest.approx(3.92 * stderr, rel=0.08)
+    assert got["stderr"] == pytest.approx(stderr, rel=0.02)
+    assert got["f1_macro_upper"] - got["f1_macro_lower"] == pytest.approx(3.92 * stderr, rel=0.02)
+
+
+def test_intervals_over_sections_are_those_of_a_bootstrap_over_solutions():
+    pairs = random_pairs(11, 300)
+    got = figures([sample(*pair) for pair in pairs])
+    random, values = Random(2), []
+    for _ in range(1000):
+        values.append(published_figures(random.choices(pairs, k=len(pairs)))["f1_micro"])
+    values.sort()
+    assert got["f1_micro_lower"] == pytest.approx(values[25], abs=0.01)
+    assert got["f1_micro_upper"] == pytest.approx(values[975], abs=0.01)
+
+
+@pytest.mark.parametrize("flagged", [{1}, {2}])
+def test_no_interval_has_zero_width(flagged):
+    got = figures([sample(flagged, {1})] * 20)
+    for name in FIGURES:
+        assert got[f"{name}_upper"] - got[f"{name}_lower"] > 0.05
+
+
+def test_epochs_of_a_sample_are_one_sample():
+    first, second = sample({1}, {1}), sample({2}, {1})
+    for one in (first, second):
+        one.sample_id = "a"
+    got = figures([first, second, sample({1}, {1})])
+    assert (got["f1_macro"], got["total_count"]) == (0.75, 2)
+
+
+def test_a_sample_that_one_epoch_leaves_out_counts_by_the_others():
+    epochs = [sample({1}, {1}), sample(None, {1}, unread="empty", left_out="no reply")]
+    for one in epochs:
+        one.sample_id = "a"
+    got = figures(epochs)
+    assert (got["f1_macro"], got["left_out"]) == (1.0, 0.5)
 
 
 def test_subsets_stand_apart():

@@ -15,7 +15,7 @@ from inspect_ai.scorer import CORRECT, INCORRECT, Score
 from misstep.registry import MisstepError
 from misstep.scorers import (
     Vote,
-    first_error_metrics,
+    first_error_table,
     read_vote,
     score_votes,
     tally,
@@ -181,7 +181,7 @@ def test_metrics_give_the_score_at_fewer_votes_and_the_saving():
             sample_metadata={"has_error": False},
         ),
     ]
-    figures = first_error_metrics()(scores)
+    figures = first_error_table(scores, scores)
     assert figures["f1_score"] == 1.0
     assert figures["f1_score_at_1"] == 0.0
     assert figures["f1_score_at_4"] == 1.0
@@ -201,3 +201,13 @@ def test_a_vote_that_is_not_counted_needs_no_logprobs():
     assert tally(votes).verdict == 1
     with pytest.raises(MisstepError, match="no logprobs"):
         read_vote(choice(r"\boxed{1}"), "strict", weighted=True)
+
+
+def test_an_empty_box_that_wins_has_its_agreement():
+    record = score_votes(votes_of(*boxed("", "", 2, "")), 2, 5, asked=4).metadata["voting"]
+    assert record["agreement"] == 0.75
+
+
+def test_nobody_agrees_where_no_vote_has_a_ballot():
+    record = score_votes(votes_of("no", "box"), 2, 5, asked=2).metadata["voting"]
+    assert record["agreement"] == 0.0

@@ -7,6 +7,7 @@ from inspect_ai import Task, eval as run_eval
 from inspect_ai.log import EvalLog
 from inspect_ai.model import Model, get_model
 
+from misstep.reports import read_run, result_metrics
 from tests.support.openai_server import OpenAIServer
 
 
@@ -39,7 +40,11 @@ def local_model(server: OpenAIServer | str, name: str = "openai-api/local/critic
 
 
 def metrics_of(log: EvalLog, scorer: str = "first_error") -> dict[str, float]:
-    """Return the metrics of a scorer by name."""
+    """Return the metrics of a scorer in a log's results, by name."""
     assert log.results is not None
-    [score] = [score for score in log.results.scores if score.name == scorer]
-    return {name: metric.value for name, metric in score.metrics.items()}
+    return result_metrics(log.results)[scorer]
+
+
+def table_of(log: EvalLog, scorer: str = "first_error") -> dict[str, float]:
+    """Return every metric of a scorer, computed from a log's samples."""
+    return read_run(log.location).metrics[scorer]
