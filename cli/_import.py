@@ -20,25 +20,24 @@ from misstep.reports import ImportedLog, import_files, read_run, some_ids, summa
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
-    "--source", default="processbench", help="Source of the rows: a registered source, or a file."
+    "--source", help="Source of the rows: a registered source, or a file. Default: by the format."
 )
 @click.option("--subset", help="Subset of the source, if the files do not name it.")
 @click.option("--model", help="Name of the model, if the files do not name it.")
 @click.option(
     "--threshold",
-    default=0.5,
     type=click.FloatRange(0, 1),
-    help="A step with a lower score is wrong.",
+    help="A step with a lower score is wrong. Default: 0.5, or recorded labels.",
 )
 @click.option("--partial", is_flag=True, help="Import step scores that end before the last step.")
 @log_dir_option()
 @json_option
 def import_results(
     files: tuple[str, ...],
-    source: str,
+    source: str | None,
     subset: str | None,
     model: str | None,
-    threshold: float,
+    threshold: float | None,
     partial: bool,
     log_dir: str,
     as_json: bool,
@@ -51,6 +50,8 @@ def import_results(
                    rows with generated_critique, prediction, match
       step scores  JSONL: id, scores, and model if there are several models
       predictions  CSV: id, prediction
+      other        R-PRM's step scores on PRMBench, MathCheck's predictions,
+                   ReasonEval's critiques of MR-MATH
       solutions    JSONL: problem_id, problem, target, steps, answer, and scores
                    by reward model
     """
@@ -66,6 +67,8 @@ def import_results(
         if as_json:
             continue
         console.print()
+        if imported.format:
+            print_lines(console, [f"Recognised as {imported.format}."])
         print_summary(console, summary_of_run(read_run(log.location)))
         print_lines(console, _notes(imported), style="yellow")
     if as_json:

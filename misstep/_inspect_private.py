@@ -15,14 +15,18 @@ from typing import TYPE_CHECKING, Any
 from inspect_ai.model import GenerateConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from inspect_ai import Task
     from inspect_ai._util.error import PrerequisiteError
+    from inspect_ai.log._log import EvalScorer
     from inspect_ai.log._samples import sample_active
     from inspect_ai.model import Model
     from inspect_ai.model._generate_config import active_generate_config
     from inspect_ai.model._model import RetryDecision, active_model
     from inspect_ai.model._openai import OpenAIResponseError
     from inspect_ai.model._providers.openai_compatible import OpenAICompatibleAPI
+    from inspect_ai.scorer import Scorer
 
 
 class _PlainError(Exception):
@@ -146,3 +150,14 @@ def call_in_shared_session(function: Callable[[], None]) -> None:
             context.run(function)
         finally:
             runner.run(session.__aexit__(None, None, None), context=context)
+
+
+def scorer_specs(scorers: "Sequence[Scorer]") -> "list[EvalScorer]":
+    """Return scorers as the header of a log describes them: name, options, metrics.
+
+    There is no fallback: `misstep import` builds logs without a run.
+    """
+    from inspect_ai._eval.task.log import resolve_eval_scorers
+    from inspect_ai.scorer._scorer import as_scorer_spec
+
+    return resolve_eval_scorers([as_scorer_spec(scorer) for scorer in scorers]) or []

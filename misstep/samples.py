@@ -164,6 +164,10 @@ class RecordedCritique(_Metadata):
     scores: list[float | None] | None = None
     valid: list[bool] | None = None
     """Whether each step is valid, as recorded."""
+    text: str | None = None
+    """The reply that the prediction was read from."""
+    unread: Unread | None = None
+    """Why the reply gives no prediction."""
     prediction: int | None = None
     labels: list[int | None] | None = None
     """The label of each step, as the run recorded it."""

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any, cast
 
-from inspect_ai import Task, score
+from inspect_ai import Task
 from inspect_ai.dataset import Sample
 from inspect_ai.log import (
     EvalConfig,
@@ -30,6 +30,7 @@ from inspect_ai.solver import Generate, Solver, TaskState
 from inspect_ai.util import registry_info
 from shortuuid import uuid
 
+from misstep._inspect_private import scorer_specs
 from misstep.loaders import (
     RecordedRun,
     holds_judgements,
@@ -40,6 +41,7 @@ from misstep.loaders import (
 )
 from misstep.log_files import new_log
 from misstep.registry import MisstepError
+from misstep.reports._foreign_results import file_stem, foreign_run
 from misstep.reports._runs import no_garbage_collection
 from misstep.reports._tasks import load_task, run_coroutine
 from misstep.reports._text import file_name, some_ids
@@ -60,23 +62,38 @@ class ImportedLog:
     """Samples whose scores end before the last step."""
     undecided: list[str] = field(default_factory=list)
     """Those of them that have no verdict."""
+    format: str | None = None
+    """The format of another project that was recognised, or None."""
 
 
 def import_files(
     files: Sequence[str],
     log_dir: str,
-    source: str = "processbench",
+    source: str | None = None,
     subset: str | None = None,
     model: str | None = None,
-    threshold: float = 0.5,
+    threshold: float | None = None,
     partial: bool = False,
 ) -> Iterator[ImportedLog]:
     """Write the results in files as logs, one for each model.
 
     The source, subset and model are those of files that do not name them; a step with a score
-    below the threshold is wrong. Records whose scores end before the last step are refused unless
-    `partial` is true.
+    below the threshold is wrong. Default: 0.5, or the recorded labels if there are any. Records
+    whose scores end before the last step are refused unless `partial` is true.
     """
+    if (foreign := foreign_run(files, source, threshold)) is not None:
+        arguments: dict[str, Any] = {"source": "sample"}
+        if foreign.eval == "prmbench":
+            arguments = {"source": foreign.source}
+        options = {"threshold": 0.5 if threshold is None else threshold}
+        builder = LogBuilder(foreign.eval, arguments, recorded(**options), options, foreign.scorers)
+        label = model or file_stem(files[0])
+        notes = {"rows_without_result": len(foreign.missing)}
+        log = builder.write(foreign.samples, foreign.source, label, log_dir, notes)
+        yield ImportedLog(log, missing=foreign.missing, format=foreign.format)
+        return
+    threshold = 0.5 if threshold is None else threshold
+    source = source or "processbench"
     if holds_judgements(files[0]):
         rows = "agentprocessbench" if source == "processbench" else source
         builder = LogBuilder("agent_process", {"source": "agent_sample"}, recorded(), {})
@@ -87,7 +104,7 @@ def import_files(
             yield ImportedLog(log.model_copy(update={"samples": None}))
         return
     if holds_solutions(files[0]):
-        arguments: dict[str, Any] = {"source": "sample", "method": "plain"}
+        arguments = {"source": "sample", "method": "plain"}
         builder = LogBuilder("guided_search", arguments, recorded_best_of_n(), {})
         for name, dataset in solution_datasets(files).items():
             yield ImportedLog(builder.write(dataset, "solutions", name, log_dir))
@@ -137,7 +154,12 @@ class LogBuilder:
     """Builds logs that compare with those of an eval: same name, version, scorers, viewer."""
 
     def __init__(
-        self, eval_name: str, arguments: dict[str, Any], solver: Solver, options: dict[str, Any]
+        self,
+        eval_name: str,
+        arguments: dict[str, Any],
+        solver: Solver,
+        options: dict[str, Any],
+        more: Sequence[Scorer] = (),
     ) -> None:
         self._task: Task = load_task(eval_name, arguments)
         self._name = eval_name
@@ -147,7 +169,7 @@ class LogBuilder:
         )
         self._scorers = {
             registry_info(scorer).name.rpartition("/")[2]: scorer
-            for scorer in cast(list[Scorer], self._task.scorer)
+            for scorer in [*cast(list[Scorer], self._task.scorer), *more]
         }
 
     def write(
@@ -180,15 +202,11 @@ class LogBuilder:
             packages={"inspect_ai": version("inspect_ai")},
             metadata={"imported": True} | {k: n for k, n in (notes or {}).items() if n},
             viewer=self._task.viewer,
+            scorers=scorer_specs([*self._scorers.values()]),
             headline_metric=self._task.headline_metric,
         )
         stats = EvalStats(started_at=now, completed_at=now)
-        log = EvalLog(status="success", eval=spec, plan=self._plan, stats=stats, samples=scored[:1])
-        # Inspect itself scores one sample: this describes the scorers in the header.
-        log = score(
-            log, [*self._scorers.values()], model="none", action="overwrite", display="none"
-        )
-        log.samples = scored
+        log = EvalLog(status="success", eval=spec, plan=self._plan, stats=stats, samples=scored)
         recompute_metrics(log)
         stamp = now.replace(":", "-").replace("+", "-")
         name = self._name.replace("_", "-")

@@ -63,6 +63,12 @@ from misstep.scorers._prm_score import (
     prm_score_samples as prm_score_samples,
     prm_scores as prm_scores,
 )
+from misstep.scorers._published_judging import (
+    meta_reasoning_published as meta_reasoning_published,
+    process_judging_published as process_judging_published,
+    read_judged_step as read_judged_step,
+    read_judged_step_published as read_judged_step_published,
+)
 from misstep.scorers._recovery import recovery as recovery, recovery_lenient as recovery_lenient
 from misstep.scorers._recovery_metrics import (
     rates_by as rates_by,

@@ -7,6 +7,7 @@ from inspect_ai.dataset import Dataset
 from inspect_ai.model import ChatMessageUser, GenerateConfigArgs, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from misstep._inspect_private import active_generate_config
 from misstep.providers import check_logprobs
 from misstep.registry import (
     ANSWER,
@@ -64,8 +65,17 @@ def critique(
     if not isinstance(votes, int) or votes < 1:
         raise MisstepError(f"votes={votes}: expected a whole number of at least 1.")
     prompt = find_domain(domain)
+    warned = False
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        nonlocal warned
+        if votes > 1 and not warned and active_generate_config().temperature == 0:
+            warned = True
+            logger.warning(
+                "At temperature 0 all %d votes are the same, or nearly. For votes that differ, use "
+                "a higher one: --temperature 0.7.",
+                votes,
+            )
         if weighted:
             check_logprobs(get_model(), "weighted=true", "Leave it out: each vote then counts one.")
         steps = state.metadata_as(SolutionMetadata).steps

@@ -6,13 +6,18 @@ from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOu
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.rewards import Aggregation, Reward
-from misstep.samples import RecordedCritiqueMetadata, RecordedSolutionsMetadata, SearchRecord
+from misstep.samples import (
+    RecordedCritiqueMetadata,
+    RecordedSolutionsMetadata,
+    SearchRecord,
+    StepRecord,
+)
 from misstep.solvers._calls import SEED
 from misstep.solvers._policy import BLANK_LINE
 from misstep.solvers._sampling import SampledSolution, choose_solution, record_solutions
 from misstep.solvers._step_labels import leave_labels
 from misstep.solvers._verdicts import first_below, leave_verdict
-from misstep.verdicts import Unread
+from misstep.verdicts import NO_ERROR, Unread
 
 _RECORDED = "recorded"
 
@@ -43,16 +48,23 @@ def recorded(threshold: float = 0.5) -> Solver:
         elif record.scores is not None:
             unknown = [None] * (len(about.steps) - len(record.scores))
             rewards = [*record.scores, *unknown]
+            if record.valid is not None:
+                steps = [StepRecord(verdict="right" if x else "wrong") for x in record.valid]
+                verdict = record.valid.index(False) if False in record.valid else NO_ERROR
+                leave_verdict(state, verdict, f"\\boxed{{{verdict}}}", rewards=rewards, steps=steps)
+                return state
             first = first_below(rewards, threshold, Unread.NOT_RECORDED)
-            leave_verdict(state, *first, rewards=rewards)
+            leave_verdict(state, *first, rewards=rewards, threshold=threshold)
         elif record.labels is not None:
             shown = " ".join("?" if one is None else f"{one:+d}" for one in record.labels)
             output = ModelOutput.from_content(str(state.model), f"Recorded labels: {shown}")
             leave_labels(state, record.labels, None, output)
         elif record.prediction is not None:
-            leave_verdict(state, record.prediction, f"\\boxed{{{record.prediction}}}")
+            text = record.text or f"\\boxed{{{record.prediction}}}"
+            leave_verdict(state, record.prediction, text)
         else:
-            leave_verdict(state, Unread.EMPTY, "No prediction is recorded.")
+            text = "No prediction is recorded." if record.text is None else record.text
+            leave_verdict(state, record.unread or Unread.EMPTY, text)
         return state
 
     return solve

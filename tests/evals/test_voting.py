@@ -77,6 +77,19 @@ def test_a_server_that_refuses_n_gets_eight_requests_with_eight_seeds(serve):
     assert infos == ["The provider refused a request for 8 choices: drawn singly."]
 
 
+def test_votes_at_temperature_0_are_warned_of_once(serve, caplog):
+    def refuse(request, choice):
+        if request.choices > 1 and request.body["temperature"] == 0:
+            raise ValueError("n must be 1 when using greedy sampling, got 2.")
+        return r"\boxed{1}"
+
+    log, _ = serve(processbench(source="sample", votes=2), refuse, limit=2, temperature=0)
+    assert log.status == "success"
+    told = [record.message for record in caplog.records if "At temperature 0" in record.message]
+    assert len(told) == 1
+    assert "all 2 votes are the same" in told[0]
+
+
 def test_another_refusal_is_an_error_of_the_sample(serve):
     def refuse(request, choice):
         raise ValueError("temperature is not supported")

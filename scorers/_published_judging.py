@@ -1,0 +1,172 @@
+"""The published rules of MathCheck's process judging and of MR-MATH, for recorded critiques."""
+
+import re
+from collections.abc import Iterator
+
+from inspect_ai.scorer import (
+    CORRECT,
+    INCORRECT,
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    Value,
+    metric,
+    scorer,
+    value_to_float,
+)
+from inspect_ai.solver import TaskState
+
+from misstep.plain_text import metric_values
+from misstep.samples import GroupMetadata
+from misstep.scorers._intervals import mean_estimate, share
+
+_hit = value_to_float()
+_STEP = r"Step \d+"
+ALL_CORRECT = "All-Correct"
+
+
+def read_judged_step(text: str) -> int | None:
+    """Return the number in the last "the answer is … step N"; nothing is guessed.
+
+    Only characters that are no words may stand between them, or anything without digits on the same
+    line.
+    """
+    found = re.findall(r"the answer is(?:\W*|[^\d\n]*?)\bstep\s*(\d{1,9})", text, re.IGNORECASE)
+    return int(found[-1]) if found else None
+
+
+def read_judged_step_published(text: str) -> str | None:
+    """Return what MathCheck's code reads: "Step N", "All-Correct", or None. It guesses."""
+
+    def search(pattern: str, where: str = text) -> re.Match[str] | None:
+        return re.search(pattern, where, flags=re.IGNORECASE)
+
+    if search("all steps are correct"):
+        return ALL_CORRECT
+    if found := search(rf"The answer is(.*?)({_STEP})"):
+        return found[2].replace("step", "Step")
+    if (found := search(r"Judgement:\s*(\w+)")) and found[1].lower().startswith("step"):
+        return found[1].replace("step", "Step")
+    named = {step.lower() for step in re.findall(_STEP, text, flags=re.IGNORECASE)}
+    if len(named) == 1:
+        return str(named.pop()).capitalize()
+    if found := search(rf"(?:begins?|began|starts?) (?:at|with) ({_STEP})"):
+        return found[1].capitalize()
+    sentences = re.split(r"[.!?]+", text)
+    several = len(sentences) > 1
+    last = sentences[-2].strip() if several else sentences[0]
+    for sentence in (last, sentences[0].strip() if several else sentences[0]):
+        if " correct" in sentence.lower():
+            return ALL_CORRECT
+        if found := search(_STEP, sentence):
+            return found[0]
+    return None
+
+
+@metric(name="judging_metrics")
+def judging_metrics() -> Metric:
+    """Accuracy as MathCheck prints it, the plain mean over the types of question, and pooled."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        return metric_values(_judging(scores))
+
+    return compute
+
+
+def _judging(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:
+    hits: dict[str, list[float]] = {}
+    for score in scores:
+        kind = GroupMetadata.model_validate(score.sample_metadata or {}).subset or ""
+        hits.setdefault(kind, []).append(_hit(score.score.value))
+    mean = mean_estimate([share(own) for own in hits.values()])
+    yield "process_judging", mean.value
+    answers = [score.score.answer for score in scores]
+    yield "none_count", answers.count(None)
+    yield "all_correct_count", answers.count(ALL_CORRECT)
+    yield "total_count", len(scores)
+    yield from mean.interval("process_judging")
+
+
+@scorer(metrics=[judging_metrics()])
+def process_judging_published() -> Scorer:
+    """Score a reply by MathCheck's code: the text "Step N" must be that of the label."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        said = read_judged_step_published(state.output.completion)
+        wanted = f"Step {state.metadata['labelled_number']}"
+        return Score(
+            value=CORRECT if said == wanted else INCORRECT,
+            answer=said,
+            explanation=f"Read as {said or 'nothing'}; the label is {wanted}.",
+        )
+
+    return score
+
+
+@metric(name="meta_reasoning_metrics")
+def meta_reasoning_metrics() -> Metric:
+    """ReasonEval's macro F1 of solutions, and of the steps up to the first error."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        return metric_values(_meta_reasoning(scores))
+
+    return compute
+
+
+def _meta_reasoning(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:
+    values = [score.score.as_dict() for score in scores]
+    for level in ("solution", "step"):
+        names = (f"{level}_right", f"{level}_right_hits", f"{level}_wrong", f"{level}_wrong_hits")
+        totals = [sum(float(str(one[name])) for one in values) for name in names]
+        yield f"{level}_macro_f1", _macro_f1(*totals)
+    yield "total_count", len(scores)
+
+
+def _macro_f1(right: float, right_hits: float, wrong: float, wrong_hits: float) -> float:
+    """Return the mean of the F1 of both classes; 0 for a class that is never hit."""
+    false_right, false_wrong = wrong - wrong_hits, right - right_hits
+    parts = [
+        2 * hits / total if (total := 2 * hits + missed + alarms) else 0.0
+        for hits, missed, alarms in (
+            (right_hits, false_wrong, false_right),
+            (wrong_hits, false_right, false_wrong),
+        )
+    ]
+    return sum(parts) / 2
+
+
+@scorer(metrics=[meta_reasoning_metrics()])
+def meta_reasoning_published() -> Scorer:
+    """Score a recorded critique of MR-MATH by ReasonEval's code."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        said = str(state.metadata["correctness_pred"])
+        steps, label = len(state.metadata["steps"]), int(target.text)
+        wrong = label >= 0
+        hit = said in (("Wrong", "wrong") if wrong else ("Correct", "correct"))
+        number = re.search(r"\d{1,9}", str(state.metadata["error_step_pred"]))
+        named = int(number[0]) if number and said not in ("Correct", "correct") else steps + 1
+        # Steps up to the named one count as right; without a usable number all do.
+        predicted = (
+            [1] * steps if named > steps else [1] * (named - 1) + [0] + [2] * (steps - named)
+        )
+        gold = [1] * (label if wrong else steps) + [0] * wrong
+        pairs = list(zip(gold, predicted, strict=False))
+        return Score(
+            value={
+                "solution_right": float(not wrong),
+                "solution_right_hits": float(hit and not wrong),
+                "solution_wrong": float(wrong),
+                "solution_wrong_hits": float(hit and wrong),
+                "step_right": float(gold.count(1)),
+                "step_right_hits": float(pairs.count((1, 1))),
+                "step_wrong": float(gold.count(0)),
+                "step_wrong_hits": float(pairs.count((0, 0))),
+            },
+            answer=said,
+            explanation=f"Said {said}, step {state.metadata['error_step_pred']}; label {label}.",
+        )
+
+    return score
