@@ -99,7 +99,7 @@ short: setup  ## Run short versions of bench and soak: they show that both work,
 	$(BIN)/python -m benchmarks.soak --short
 
 audit: setup  ## Look up known vulnerabilities of the pinned packages in the package index.
-	$(UV) tool run pip-audit --strict --requirement requirements.lock --disable-pip --require-hashes
+	$(UV) tool run pip-audit@2.10.1 --strict --requirement requirements.lock --disable-pip --require-hashes
 
 reference: setup  ## Run the reference results again and write their table.
 	$(BIN)/misstep reference

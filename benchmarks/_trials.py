@@ -1,10 +1,12 @@
 """Trials of endurance: what is done to a run, and whether it mattered."""
 
+import json
 import random
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -27,6 +29,16 @@ EVAL = "misstep/processbench.sample"
 SCORER = "first_error"
 VOTES = 4
 BIN = Path(sys.executable).parent
+
+
+HOSTILE_SAMPLES = 20
+HOSTILE = (
+    "\\boxed{" * 40_000 + "1" + "}" * 40_000,
+    "<html><script>alert(1)</script>" * 3_000,
+    "\\boxed{1",
+    "[/]\x1b[2J \\boxed{[link=x]1[/link]}",
+)
+"""Replies that are nested, long, cut off, or that look like markup."""
 
 
 @dataclass(frozen=True)
@@ -193,6 +205,42 @@ class Trials:
 
             return self._trial(f"{name}, kills: {self._kills}", server, problem)
 
+    def two_at_once(self) -> Trial:
+        """Two sweeps start on one folder: one of them does the work, the other says so."""
+        folder = Path(self._folder) / "two"
+        folder.mkdir()
+        with OpenAIServer(critic, latency=300) as server:
+            entry = {"eval": EVAL, "args": {"votes": VOTES}, "limit": HOSTILE_SAMPLES}
+            model = {"model": "openai-api/local/critic", "base_url": server.url}
+            sweep = {"log_dir": str(folder / "logs"), "evals": [entry], "models": [model]}
+            file = folder / "sweep.yaml"
+            file.write_text(json.dumps(sweep), encoding="utf-8")
+
+            def problem() -> str:
+                command = [str(BIN / "misstep"), "sweep", "run", str(file)]
+                both = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
+                statuses = sorted(process.wait() for process in both)
+                if statuses != [0, 1]:
+                    return f"they ended with the statuses {statuses}"
+                most = max(Counter(map(_asked, server.requests)).values())
+                return "" if most == 1 else f"one sample was asked {most} times"
+
+            return self._trial("two sweeps at once", server, problem)
+
+    def hostile_replies(self) -> Trial:
+        """Replies that are made to be slow: each is read or unread, and every sample is scored."""
+
+        def reply(request: ChatRequest, choice: int) -> str:
+            return HOSTILE[len(_asked(request)) % len(HOSTILE)]
+
+        with OpenAIServer(reply) as server:
+
+            def problem() -> str:
+                log = self._run(server.url, limit=HOSTILE_SAMPLES)
+                return "" if len(Outcome.of(log).answers) == HOSTILE_SAMPLES else "samples are lost"
+
+            return self._trial("hostile replies", server, problem)
+
     def _trial(self, name: str, server: OpenAIServer, find_problem: Callable[[], str]) -> Trial:
         start = time.monotonic()
         try:
@@ -201,7 +249,7 @@ class Trials:
             problem = f"{type(error).__name__}: {error}"
         return Trial(name, problem, len(server.requests), time.monotonic() - start)
 
-    def _run(self, url: str, provider: str = "openai-api") -> EvalLog:
+    def _run(self, url: str, provider: str = "openai-api", limit: int | None = None) -> EvalLog:
         [log] = evaluate(
             EVAL,
             task_args={"votes": VOTES},
@@ -210,7 +258,7 @@ class Trials:
             display="none",
             log_level="error",
             retry_on_error=30,
-            limit=self._limit,
+            limit=limit or self._limit,
         )
         return log
 

@@ -1,6 +1,6 @@
 """Long trials of endurance: whatever fails, the metrics are those of an undisturbed run.
 
-python -m benchmarks.soak            # every fault at 1, 10 and 30%; a dead server; kills
+python -m benchmarks.soak            # faults at 1, 10 and 30%; a dead server; kills; two at once
 python -m benchmarks.soak --short    # the same at 10% alone, on fewer samples
 """
 
@@ -59,6 +59,8 @@ def _trials(short: bool) -> Iterator[Trial]:
         yield trials.dead_server(5 if short else 60)
         yield trials.killed()
         yield trials.split_killed()
+        yield trials.two_at_once()
+        yield trials.hostile_replies()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command()
 @log_dir_option("logs/demo")
 @output_option("FILE", "File of the report page.", default="logs/demo/report.html")
-@count_option("--embedded", 20, 2, "Run the embedded model on N solutions.")
+@count_option("--embedded", 10, 2, "Run the embedded model on N solutions.")
 @json_option
 def demo(log_dir: str, output: Path, embedded: int, as_json: bool) -> None:
     """Find the first wrong step of worked solutions: baselines, a calculator, a small model.
@@ -83,10 +83,10 @@ def _comparison(result: "Demo") -> str:
     from misstep.reports import p_text, percent
 
     one = result.contrast
-    calculator, model = result.runs[-2:]
+    calculator, other = result.compared
     real = "The difference is real" if one.p < 0.05 else "The difference may be chance"
     return (
         f"On the {one.samples} solutions that both judged, {calculator.name} has an F1 of "
-        f"{percent(one.first_value)} and {model.name} of {percent(one.second_value)}. {real}: "
+        f"{percent(one.first_value)} and {other.name} of {percent(one.second_value)}. {real}: "
         f"p = {p_text(one.p)} (paired {one.test})."
     )

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from inspect_ai.log import list_eval_logs, read_eval_log
-from playwright.sync_api import Browser, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, FloatRect, ViewportSize, sync_playwright
 
 Scheme = Literal["light", "dark"]
 
@@ -24,7 +24,9 @@ PICTURES = Path(__file__).parent / "pictures"
 PROGRAMS = Path(sys.executable).parent
 PORT = 7599
 SCORER = "first_error"
-SIZE: ViewportSize = {"width": 1000, "height": 640}
+SIZE: ViewportSize = {"width": 1100, "height": 720}
+BAR = 28
+"""The viewer's top bar, which shows a temporary folder."""
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
 
@@ -84,7 +86,13 @@ def picture(browser: Browser, scheme: Scheme, name: str, address: str) -> None:
     page.goto(address)
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(3000)
-    page.screenshot(path=PICTURES / f"{name}-{scheme}.png")
+    top = 0
+    if name == "viewer":
+        page.get_by_text("more...").first.click()
+        page.wait_for_timeout(1000)
+        top = BAR
+    clip = {"x": 0, "y": top, "width": SIZE["width"], "height": SIZE["height"] - top}
+    page.screenshot(path=PICTURES / f"{name}-{scheme}.png", clip=FloatRect(**clip))
     page.close()
 
 

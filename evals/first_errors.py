@@ -1,5 +1,10 @@
 """First errors of your own agents: a critic names the first wrong step of each transcript.
 
+Protocol: one prompt has the task and the whole transcript; the critic names the first wrong
+assistant message, or none. Failed samples of your own log are judged, or all of them.
+
+Metric: none, because your transcripts have no labels. The result names a step for each transcript.
+
 inspect eval misstep/first_errors -T log=logs/my.eval --model openai/gpt-4o-mini
 misstep find logs/my.eval --model openai/gpt-4o-mini
 """

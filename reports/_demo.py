@@ -29,9 +29,11 @@ class Demo:
     """The runs of a demo, the comparison of two of them, and a solution as an example."""
 
     runs: list[Run]
-    """The baselines, then the calculator, then the embedded model."""
+    """The baselines, then the calculator, then the embedded model if it is installed."""
+    compared: tuple[Run, Run]
+    """The calculator, and the embedded model, or a baseline if it is not installed."""
     contrast: Contrast
-    """The F1 of the calculator against that of the embedded model, on the same solutions."""
+    """Their F1 on the same solutions."""
     example: SampleRecord
     problem: str
     steps: list[str]
@@ -51,17 +53,30 @@ def run_demo(log_dir: str, rows: int, progress: Callable[[str], None]) -> Demo:
     tasks = [_task(critic) for critic in [*others, CALCULATOR]]
     progress(f"{len(tasks)} baselines judge {len(tasks[0].dataset)} solutions ...")
     locations = _run(tasks, "none/none", log_dir)
-    progress(f"{EMBEDDED}, a model of 135 million parameters, judges {rows} of them ...")
-    asked = _task(EMBEDDED_CRITIC)
-    locations += _run([asked], EMBEDDED, log_dir, limit=rows)
+    if missing := _missing_model():
+        progress(f"The embedded model is left out. {missing}")
+    else:
+        progress(f"{EMBEDDED}, a model of 135 million parameters, judges {rows} of them ...")
+        locations += _run([_task(EMBEDDED_CRITIC)], EMBEDDED, log_dir, limit=rows)
     runs = [read_run(location) for location in locations]
-    calculator, model = runs[-2:]
-    contrasts = compare([calculator, model], common=True).contrasts
-    samples = {str(sample.id): sample for sample in asked.dataset}
-    example = _example(calculator, model, {i: _texts(sample) for i, sample in samples.items()})
-    problem, steps = _texts(samples[example.id])
+    calculator = runs[len(others)]
+    other = runs[len(others) - 1] if missing else runs[-1]
+    contrasts = compare([calculator, other], common=True).contrasts
+    texts = {str(sample.id): _texts(sample) for sample in tasks[0].dataset}
+    example = _example(calculator, other, texts)
     contrast = next(one for one in contrasts if one.metric == "f1_score")
-    return Demo(runs, contrast, example, problem, steps)
+    return Demo(runs, (calculator, other), contrast, example, *texts[example.id])
+
+
+def _missing_model() -> str | None:
+    """Return what is missing to run the embedded model, or None."""
+    from inspect_ai.model import get_model
+
+    try:
+        get_model(EMBEDDED)
+    except MisstepError as problem:
+        return str(problem)
+    return None
 
 
 def _task(critic: str) -> Task:
@@ -85,7 +100,7 @@ def _texts(sample: Sample) -> tuple[str, list[str]]:
     return str(sample.input), list((sample.metadata or {})["steps"])
 
 
-def _example(calculator: Run, model: Run, texts: dict[str, tuple[str, list[str]]]) -> SampleRecord:
+def _example(calculator: Run, other: Run, texts: dict[str, tuple[str, list[str]]]) -> SampleRecord:
     """Return a short solution with an error, one that the calculator finds if there is one."""
     found = {sample.id for sample, score in calculator.scored_pairs() if score.hit == 1}
 
@@ -93,6 +108,6 @@ def _example(calculator: Run, model: Run, texts: dict[str, tuple[str, list[str]]
         problem, steps = texts[sample.id]
         return len(problem) + sum(map(len, steps))
 
-    wrong = [sample for sample in model.scored if sample.has_error]
+    wrong = [sample for sample in other.scored if sample.has_error]
     short = [one for one in wrong if (one.n_steps or 0) <= _MOST_STEPS] or wrong
     return min(short, key=lambda one: (one.id not in found, length(one)))

@@ -263,8 +263,19 @@ def prompt_tokens(usage: ModelUsage) -> int:
 def _scores(epochs: Sequence[dict[str, Score]], reducer: ScoreReducer | None) -> dict[str, Score]:
     if reducer is None or len(epochs) < 2:
         return dict(epochs[0]) if epochs else {}
-    names = {name for scores in epochs for name in scores}
-    return {n: reducer([scores[n] for scores in epochs if n in scores]) for n in sorted(names)}
+    by_scorer: dict[str, list[Score]] = {}
+    for scores in epochs:
+        for name, score in scores.items():
+            by_scorer.setdefault(name, []).append(score)
+    return {
+        name: scores[0] if _is_text(scores[0].value) else reducer(scores)
+        for name, scores in sorted(by_scorer.items())
+    }
+
+
+def _is_text(value: object) -> bool:
+    """Whether the value of a score is a word, such as the subset, which no reducer can reduce."""
+    return isinstance(value, str) and value not in ("C", "I", "P", "N")
 
 
 def _score_record(score: Score) -> ScoreRecord:
@@ -301,6 +312,6 @@ def _score_record(score: Score) -> ScoreRecord:
 
 def _float(value: Any) -> float:  # noqa: ANN401
     """A score value as a number; nan if it is not one."""
-    if isinstance(value, str) and value not in ("C", "I", "P", "N"):
+    if _is_text(value):
         return nan
     return float(_number(value)) if isinstance(value, str | int | float | bool) else nan

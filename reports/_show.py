@@ -10,9 +10,10 @@ from misstep.reports._frames import run_cost
 from misstep.reports._leaderboard import MEAN, METRICS, Benchmark, published_rows
 from misstep.reports._runs import Run
 from misstep.reports._samples import SampleRecord
-from misstep.scorers import share
+from misstep.scorers import f1_estimate, share
 
 MOST_PARTS = 6
+_ROUNDING = 1e-9
 _NOT_PARTS = ("total", "count", "stderr", "lower", "upper", *UNREAD_METRICS)
 _THIRDS = {"early", "middle", "late"}
 _PUBLISHED_PROTOCOLS = {
@@ -139,29 +140,49 @@ def _parts(run: Run, scorer: str, headline: str) -> Iterator[MetricValue]:
             of_group = any(name.startswith(f"{group}_") for group in groups)
             skipped = name.endswith(_NOT_PARTS) or of_group or name == headline
             if not skipped and not isnan(own[name]):
-                found.setdefault(name, _value(name, own))
+                value = _value(name, own)
+                if isnan(value.lower) and name in ("error_accuracy", "correct_accuracy"):
+                    value = _from_samples(name, run.scored, run.scorer()) or value
+                found.setdefault(name, value)
     if len({sample.facets.get("subset") for sample in run.samples}) < 2:
         found.pop(MEAN, None)
     yield from list(found.values())[:MOST_PARTS]
 
 
 def _subsets(run: Run, scorer: str, metric: str) -> list[SubsetValue]:
-    """Return the headline of each subset: from the log, else the mean of its samples."""
+    """Return the headline of each subset: from the log, else from its samples."""
     members: dict[str, list[SampleRecord]] = {}
     for sample in run.scored:
         if "subset" in sample.facets and scorer in sample.scores:
             members.setdefault(sample.facets["subset"], []).append(sample)
     if len(members) < 2:
         return []
-    metrics, values = run.metrics[scorer], []
+    metrics = run.metrics[scorer]
+    computed = _from_samples(metric, run.scored, scorer)
+    is_known = computed is not None and abs(computed.value - metrics[metric]) < _ROUNDING
+    values = []
     for subset, samples in sorted(members.items()):
         value = _value(metric, metrics, f"{subset}_")
-        if isnan(value.value) and metric != "f1_score":
-            hits = [sample.scores[scorer].hit for sample in samples]
-            known = share([hit for hit in hits if not isnan(hit)])
-            value = MetricValue(metric, known.value, known.lower, known.upper)
+        if is_known and isnan(value.lower):
+            value = _from_samples(metric, samples, scorer) or value
         values.append(SubsetValue(subset, len(samples), value))
-    return values
+    return [] if all(isnan(one.metric.value) for one in values) else values
+
+
+def _from_samples(metric: str, samples: Sequence[SampleRecord], scorer: str) -> MetricValue | None:
+    """Return a metric of first errors, or a mean over samples, with its interval."""
+    scored = [sample for sample in samples if scorer in sample.scores]
+    hits = [(sample.has_error, sample.scores[scorer].hit) for sample in scored]
+    errors = [hit for has_error, hit in hits if has_error]
+    corrects = [hit for has_error, hit in hits if not has_error]
+    if any(isnan(hit) for _, hit in hits):
+        return None
+    if metric == "f1_score":
+        known = f1_estimate(errors, corrects)
+    else:
+        own = {"error_accuracy": errors, "correct_accuracy": corrects}
+        known = share(own.get(metric, errors + corrects))
+    return MetricValue(metric, known.value, known.lower, known.upper)
 
 
 def _unread(run: Run, scorer: str, metrics: Mapping[str, float]) -> dict[str, float]:

@@ -60,3 +60,12 @@ def test_the_page_is_written_and_named(shown):
     assert "arithmetic" in page.read_text(encoding="utf-8")
     assert f"open {page}" in output
     assert "inspect view --log-dir" in output
+
+
+def test_without_the_embedded_model_the_demo_says_how_to_install_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("misstep.reports._demo._missing_model", lambda: "Install it: pip ...")
+    options = ["--log-dir", str(tmp_path / "logs"), "-o", str(tmp_path / "x.html")]
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["demo", *options])
+    assert result.exit_code == 0, result.output
+    assert "The embedded model is left out. Install it: pip ..." in result.output
+    assert "label_distribution of" in " ".join(result.output.split())

@@ -5,6 +5,7 @@ from math import nan
 
 import pytest
 from click.testing import CliRunner
+from inspect_ai.log import write_eval_log
 
 from misstep.cli._main import cli
 from misstep.evals import adversarial_numinamath, error_recovery, guided_search, procedural
@@ -48,6 +49,21 @@ def test_json_has_the_same_as_fractions(tmp_path):
     assert content["headline"]["name"] == "f1_score"
     assert 0 < content["headline"]["lower"] < content["headline"]["value"] < 1
     assert {one["subset"] for one in content["subsets"]} >= {"science", "generated"}
+
+
+def test_subsets_come_from_the_samples_if_the_log_has_no_metric_for_them(tmp_path):
+    log = write_run(tmp_path / "x.eval", guesses(ROWS, 0.6))
+    full = summary_of_run(read_run(str(tmp_path / "x.eval")))
+    for score in log.results.scores:
+        kept = ("f1_score", "error_accuracy", "correct_accuracy", "f1_score_lower")
+        score.metrics = {name: score.metrics[name] for name in kept}
+    write_eval_log(log, str(tmp_path / "few.eval"))
+    few = summary_of_run(read_run(str(tmp_path / "few.eval")))
+    assert [one.subset for one in few.subsets] == [one.subset for one in full.subsets]
+    for one, other in zip(few.subsets, full.subsets, strict=True):
+        assert one.metric.value == pytest.approx(other.metric.value, nan_ok=True)
+    for one in few.parts:
+        assert one.lower <= one.value <= one.upper
 
 
 def test_unread_replies_are_counted_by_cause(tmp_path):

@@ -1,6 +1,8 @@
 """The README's commands work after `pip install`, outside of the clone."""
 
+import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.docs.commands import ROOT
+from tests.docs.commands import ROOT, commands
 from tests.docs.readme import Shell
 from tests.support.openai_server import OpenAIServer, critic
 
@@ -71,6 +73,16 @@ def locked(names: set[str]) -> str:
     return "".join(entry for entry in entries if re.split(r"[=\[ ]", entry)[0] in names)
 
 
+IN_ONE_PROCESS = """
+import glob, json, sys
+from misstep.cli._main import cli
+for words in json.load(open("commands.json")):
+    words = [path for word in words for path in sorted(glob.glob(word)) or [word]]
+    cli.main(words, standalone_mode=False)
+"""
+"""Runs commands of misstep one after the other: that saves their starts."""
+
+
 class WheelShell(Shell):
     """A shell outside of a clone: a user writes `misstep/processbench` for the task's file."""
 
@@ -84,6 +96,12 @@ def test_the_commands_of_the_readme_run_from_a_wheel(tmp_path, programs):
         shell = WheelShell(tmp_path, programs, server)
         place = shell.run("python -c 'import misstep; print(misstep.__file__)'").strip()
         assert place.startswith(str(programs.parent))
-        outputs = shell.run_readme(r"pip install|inspect view")
-    [demo] = [output for command, output in outputs.items() if command == "misstep demo"]
-    assert "embedded/smollm2" in demo
+        shell.run_readme(r"pip install|inspect view|misstep ")
+        own = [c for c in commands(ROOT / "README.md") if c.startswith("misstep ")]
+        words = [shlex.split(shell.changed(command))[1:] for command in own]
+        (tmp_path / "commands.json").write_text(json.dumps(words), encoding="utf-8")
+        (tmp_path / "commands.py").write_text(IN_ONE_PROCESS, encoding="utf-8")
+        output = shell.run("python commands.py")
+    assert "misstep demo" in own
+    assert "embedded/smollm2" in output
+    assert (tmp_path / "report.html").is_file()

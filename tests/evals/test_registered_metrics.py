@@ -169,3 +169,10 @@ def test_recomputing_the_metrics_of_a_log_changes_nothing(tmp_path):
     before = metrics_of(log, "detections")
     recompute_metrics(log)
     assert metrics_of(log, "detections") == pytest.approx(before, nan_ok=True)
+
+
+def test_reading_epochs_prints_nothing(tmp_path, caplog):
+    log = succeed(adversarial_numinamath(critic="last_step"), tmp_path, epochs=2, limit=4)
+    caplog.clear()
+    assert table_of(log, "detections")["total"] == 8
+    assert not caplog.records

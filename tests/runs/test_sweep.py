@@ -10,6 +10,7 @@ import pytest
 from inspect_ai import eval as run_task
 from inspect_ai.log import read_eval_log
 
+from misstep.loaders import folder_lock
 from misstep.runs import SplitRun, Sweep, local_processes, run_sweep, sweep_runs
 from tests.support.openai_server import OpenAIServer, short
 
@@ -272,3 +273,14 @@ def test_a_mistake_is_reported_at_the_end_with_a_status(tmp_path):
     assert done.returncode == 1
     assert "no-such-eval" in done.stdout.splitlines()[-1] or "no-such-eval" in done.stdout
     assert "finished" in done.stdout
+
+
+def test_a_run_that_another_sweep_is_running_is_left_to_it(tmp_path):
+    held, free = baselines(tmp_path, UNIFORM, {**UNIFORM, "limit": 5})
+    with folder_lock(held.folder):
+        first, second = run_sweep([held, free], local_processes(1), lambda _: None)
+    assert "in use by process" in first.problem
+    assert not first.finished
+    assert second.finished, second.problem
+    [state] = run_sweep([held], local_processes(1), lambda _: None)
+    assert state.finished, state.problem
