@@ -23,6 +23,7 @@ BENCHMARKS = (
     "critics",
     "searching",
     "recovery",
+    "agents",
     "serving",
     "settings",
     "throughput",

@@ -26,7 +26,9 @@ _WIDTH = 60
 @click.argument("log", metavar="LOG")
 @click.option("--model", help="The critic, a model by its name in Inspect.")
 @click.option("--all", "everything", is_flag=True, help="Look at all samples, not the failed ones.")
-@click.option("--critic", default="critique", help="critique, labels, stepwise, or file.py@solver.")
+@click.option(
+    "--critic", default="critique", help="Critic: critique, labels, stepwise, or file.py@solver."
+)
 @click.option("--votes", default=1, type=click.IntRange(1), help="Votes that decide a critique.")
 @click.option("--context", type=click.IntRange(1), help="The critic's context in tokens.")
 @click.option(

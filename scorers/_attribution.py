@@ -7,6 +7,7 @@ from typing import Any
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
 
+from misstep.plain_text import metric_values
 from misstep.samples import AttributionMetadata, AttributionRecord, critic_verdict
 from misstep.scorers._attribution_replies import (
     Blame,
@@ -30,7 +31,7 @@ def attribution_metrics() -> Metric:
     """Accuracy of agent, step and both, steps within a tolerance, and a random guess beside."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_metrics(scores))
+        return metric_values(_metrics(scores))
 
     return compute
 

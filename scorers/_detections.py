@@ -70,7 +70,7 @@ def detection_metrics() -> Metric:
     """The share of errors found with its interval, and F1 with its other part."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_registered(scores))
+        return metric_values(_registered(scores))
 
     return compute
 

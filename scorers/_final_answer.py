@@ -41,7 +41,7 @@ def answer_metrics() -> Metric:
     """Accuracy with its interval."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_answer_metrics(scores))
+        return metric_values(_answer_metrics(scores))
 
     return compute
 
@@ -51,7 +51,7 @@ def search_metrics() -> Metric:
     """The mean cost of a sample, and the shares without an answer, over all epochs."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_search_metrics(scores))
+        return metric_values(_search_metrics(scores))
 
     return compute
 

@@ -11,6 +11,7 @@ from typing import cast
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
+from misstep.plain_text import metric_values
 from misstep.samples import LabelMetadata
 from misstep.scorers._first_error_metrics import NOT_UNPARSED
 from misstep.scorers._intervals import Draws, from_draws, harmonic_mean, multinomial_draws, share
@@ -45,7 +46,7 @@ def marking_metrics(published: bool = False) -> Metric:
     """
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_metrics([_sample(score) for score in scores], published))
+        return metric_values(_metrics([_sample(score) for score in scores], published))
 
     return compute
 

@@ -58,7 +58,7 @@ def recovery_metrics() -> Metric:
     """The three rates with intervals, the recovery rate, and what shows how far to trust them."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return dict(_registered(recovery_samples(scores)))
+        return metric_values(_registered(recovery_samples(scores)))
 
     return compute
 

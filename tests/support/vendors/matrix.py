@@ -198,7 +198,12 @@ ROWS = (
         "2",
     ),
     Row("Procedural, critique", lambda folder: procedural(n=1), FIRST, "1"),
-    Row("Adversarial NuminaMath, critique", lambda folder: adversarial_numinamath(), FIRST, "1"),
+    Row(
+        "Adversarial NuminaMath, critique",
+        lambda folder: adversarial_numinamath(),
+        _answer("detections"),
+        "1",
+    ),
     Row("PRMBench, critique", _file(prmbench, _PRMBENCH), FIRST, "1"),
     Row("MR-Ben", lambda folder: mr_ben(source="sample"), _answer("marking"), "1"),
     Row("BIG-Bench Mistake", lambda folder: mistake_finding(source="sample"), FIRST, "1"),
