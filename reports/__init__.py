@@ -16,6 +16,7 @@ from misstep.reports._breakdowns import (
     calibration,
     confusion,
     findings,
+    grouping_name,
     groupings,
     votes_curve,
 )
