@@ -2,7 +2,9 @@
 
 import hashlib
 import importlib.util
+import mmap
 import os
+import struct
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,6 +12,12 @@ from pathlib import Path
 from misstep.registry import ModelError, did_you_mean, user_path
 
 _MAGIC = b"GGUF"
+_VERSIONS = (2, 3)
+_STRING, _ARRAY = 8, 9
+_VALUE_BYTES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
+"""The sizes of GGUF's value types, without strings and arrays."""
+_MOST_PARTS = 10_000_000
+"""Values, tensors or strings of one list. The largest vocabularies have under a million."""
 _GIB = 1024**3
 
 
@@ -36,7 +44,7 @@ PACKAGED_WEIGHTS = {
 def find_weights(name: str) -> Path:
     """Return the weights file of a model: of a short name, or of the path of a GGUF file."""
     if name.endswith(".gguf") or "/" in name or os.sep in name:
-        return check_gguf(user_path(name))
+        return check_header(check_gguf(user_path(name)))
     if name not in PACKAGED_WEIGHTS:
         raise ModelError(
             f"Unknown embedded model {name!r}.{did_you_mean(name, PACKAGED_WEIGHTS)} "
@@ -82,6 +90,91 @@ def check_gguf(path: Path) -> Path:
             "Download the model in GGUF format, or convert it with llama.cpp."
         )
     return path
+
+
+def check_header(path: Path) -> Path:
+    """Return the path, or raise a ModelError if the file's header or its last tensor is broken.
+
+    llama.cpp would find that out at the first call, when a run has already started.
+    """
+    with (
+        path.open("rb") as stream,
+        mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content,
+    ):
+        try:
+            _Header(content).check()
+        except (struct.error, IndexError, OverflowError):
+            problem = "it ends inside its header"
+        except ValueError as error:
+            problem = str(error)
+        else:
+            return path
+    raise ModelError(
+        f"{path} is not a valid GGUF file: {problem}. The file is damaged or incomplete. "
+        "Download it again."
+    )
+
+
+class _Header:
+    """The header of a GGUF file: counts, values by name, and where each tensor begins."""
+
+    def __init__(self, content: mmap.mmap) -> None:
+        self._content, self._place = content, len(_MAGIC)
+
+    def check(self) -> None:
+        """Read the whole header. It raises ValueError, or an error of reading after the end."""
+        version = self._number("<I")
+        if version not in _VERSIONS:
+            raise ValueError(f"its version is {version}, and llama.cpp reads 2 and 3")
+        tensors, values = self._count("tensors"), self._count("values")
+        if not tensors:
+            raise ValueError("it has no tensors")
+        for _ in range(values):
+            self._skip_string()
+            self._skip_value(self._number("<I"))
+        last = 0
+        for _ in range(tensors):
+            self._skip_string()
+            self._skip(self._number("<I"), 8)  # the dimensions
+            self._skip(1, 4)  # the type
+            last = max(last, self._number("<Q"))
+        if self._place + last >= len(self._content):
+            raise ValueError("it ends before its last tensor")
+
+    def _number(self, format: str) -> int:
+        (number,) = struct.unpack_from(format, self._content, self._place)
+        self._place += struct.calcsize(format)
+        return int(number)
+
+    def _count(self, parts: str) -> int:
+        count = self._number("<Q")
+        if count > _MOST_PARTS:
+            raise ValueError(f"its header counts {count:,} {parts}")
+        return count
+
+    def _skip(self, count: int, size: int) -> None:
+        self._place += count * size
+
+    def _skip_string(self) -> None:
+        self._skip(self._number("<Q"), 1)
+
+    def _skip_value(self, kind: int) -> None:
+        if kind == _STRING:
+            self._skip_string()
+        elif kind == _ARRAY:
+            kind = self._number("<I")
+            if kind == _STRING:
+                for _ in range(self._count("strings")):
+                    self._skip_string()
+            else:
+                self._skip(self._number("<Q"), self._size(kind))
+        else:
+            self._skip(1, self._size(kind))
+
+    def _size(self, kind: int) -> int:
+        if kind not in _VALUE_BYTES:
+            raise ValueError(f"its header has a value of the unknown type {kind}")
+        return _VALUE_BYTES[kind]
 
 
 def check_memory(path: Path) -> None:

@@ -1,5 +1,7 @@
 import asyncio
 import os
+import random
+import struct
 import sys
 from pathlib import Path
 
@@ -7,10 +9,19 @@ import pytest
 from inspect_ai.model import get_model
 from rich.text import Text
 
-from misstep.providers._weights import PackagedWeights, find_packaged_weights
+from misstep.providers._weights import (
+    PACKAGED_WEIGHTS,
+    PackagedWeights,
+    find_packaged_weights,
+    find_weights,
+)
 from misstep.registry import ModelError
 
 GGUF = b"GGUF\x03\x00\x00\x00"
+TENSOR = struct.pack("<Q1sIQIQ", 1, b"a", 1, 8, 0, 0)
+"""A tensor in the header: name, dimensions, type, and where it begins."""
+NO_MODEL = GGUF + struct.pack("<QQ", 1, 0) + TENSOR + bytes(64)
+"""A valid file that holds no model."""
 
 
 def refusal(name, **arguments):
@@ -71,7 +82,7 @@ def test_weights_larger_than_the_memory_are_refused(embedded_model_installed, tm
     if not Path("/proc/meminfo").exists():
         pytest.skip("the free memory is unknown on this machine")
     path = tmp_path / "model.gguf"
-    path.write_bytes(GGUF)
+    path.write_bytes(NO_MODEL)
     os.truncate(path, 2**42)  # a sparse file takes no space on the disk
     message = refusal(f"embedded/{path}")
     assert "needs about 4505.9 GiB of memory" in message
@@ -92,9 +103,50 @@ def test_a_wrong_argument_is_refused(embedded_model_installed, arguments, messag
     assert message in refusal("embedded/smollm2", **arguments)
 
 
-def test_an_incomplete_file_is_an_error_when_it_is_loaded(embedded_model_installed, tmp_path):
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "it ends inside its header"),
+        (struct.pack("<QQ", 0, 0), "it has no tensors"),
+        (struct.pack("<QQ", 2**60, 0), "its header counts 1,152,921,504,606,846,976 tensors"),
+        (struct.pack("<QQQ", 1, 1, 2**63), "it ends inside its header"),
+        (struct.pack("<QQQI", 1, 1, 0, 77), "a value of the unknown type 77"),
+        (struct.pack("<QQQIIQ", 1, 1, 0, 9, 0, 2**64 - 1), "it ends inside its header"),
+        (struct.pack("<QQQIIQ", 1, 1, 0, 9, 8, 2**40), "its header counts 1,099,511,627,776"),
+        (struct.pack("<QQ", 1, 0) + TENSOR, "it ends before its last tensor"),
+    ],
+)
+def test_a_damaged_file_is_refused_before_the_run(tmp_path, content, problem):
     path = tmp_path / "model.gguf"
-    path.write_bytes(GGUF + bytes(64))
+    path.write_bytes(GGUF + content)
+    message = refusal(f"embedded/{path}")
+    assert f"{path} is not a valid GGUF file: " in message
+    assert problem in message
+    assert "Download it again." in message
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_junk_is_refused_before_the_run(tmp_path, seed):
+    path = tmp_path / "model.gguf"
+    path.write_bytes((b"GGUF" if seed % 2 else GGUF) + random.Random(seed).randbytes(5_000))
+    assert "is not a valid GGUF file" in refusal(f"embedded/{path}")
+
+
+def test_the_header_of_real_weights_is_valid_and_that_of_half_of_them_is_not(
+    embedded_model_installed, tmp_path
+):
+    whole = find_packaged_weights(PACKAGED_WEIGHTS["smollm2"])
+    assert find_weights(str(whole)) == whole
+    half = tmp_path / "half.gguf"
+    with whole.open("rb") as stream:
+        half.write_bytes(stream.read(whole.stat().st_size // 2))
+    with pytest.raises(ModelError, match="it ends before its last tensor"):
+        find_weights(str(half))
+
+
+def test_a_file_without_a_model_is_an_error_when_it_is_loaded(embedded_model_installed, tmp_path):
+    path = tmp_path / "model.gguf"
+    path.write_bytes(NO_MODEL)
     model = get_model(f"embedded/{path}", memoize=False)
     with pytest.raises(
         ModelError, match=r"cannot load .*model\.gguf\. Either the file is incomplete"
