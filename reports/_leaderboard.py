@@ -160,7 +160,7 @@ def published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[Fra
             values = _published_values(result, subset, benchmark.subsets)
             # Papers repeat rows of other papers.
             same = (model, *(cell.f1 for cell in result.subsets.values()), *result.metrics.values())
-            if values and same not in seen:
+            if values and same not in seen and not values.keys().isdisjoint(metrics):
                 seen.add(same)
                 known = {name: value / 100 for name, value in values.items() if value is not None}
                 yield {

@@ -127,6 +127,20 @@ def test_published_f1_scores_follow_from_their_accuracies():
                     assert f1 == pytest.approx(cell.f1, abs=0.16), model
 
 
+def test_published_results_of_agents():
+    judges = published()["agentprocessbench_paper"].results
+    assert len(judges) == 20
+    assert judges["Llama-3.2-3B-Instruct"].metrics["hotpotqa_first_error_accuracy"] == 58.4
+    sets = ("hotpotqa", "gaia_dev", "bfcl", "tau2")
+    for model, judge in judges.items():
+        # Every set has 250 trajectories.
+        mean = sum(judge.metrics[f"{name}_first_error_accuracy"] for name in sets) / 4
+        assert mean == pytest.approx(judge.metrics["first_error_accuracy"], abs=0.11), model
+    [first, *others] = published()["who_and_when_paper"].results.values()
+    assert first.metrics["Hand-Crafted_step_accuracy"] == 5.26
+    assert len(others) == 5
+
+
 def test_sizes_are_those_of_the_sources():
     entry = evals()["processbench"]
     assert entry.size.samples == sum(file.rows for file in sources()["processbench"].files)
