@@ -71,11 +71,11 @@ def reply(request, choice):
     return r"It adds 3 instead of 2. \boxed{0}" if "2 + 2" in text else r"\boxed{-1}"
 
 
-def find(arguments, tmp_path, monkeypatch, answer=reply):
+def find(arguments, tmp_path, monkeypatch, answer=reply, model=CRITIC):
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("LOCAL_BASE_URL", server.url)
         monkeypatch.setenv("LOCAL_API_KEY", "x")
-        options = ["--model", CRITIC, "--log-dir", str(tmp_path / "logs")]
+        options = ["--model", model, "--log-dir", str(tmp_path / "logs")]
         done = CliRunner().invoke(cli, ["find", *arguments, *options], catch_exceptions=False)
         return done, server
 
@@ -122,7 +122,10 @@ def test_the_price_is_printed_before_and_alone_on_request(agent_log, tmp_path, m
 
 
 def test_an_unreadable_reply_is_unread_and_never_no_error(agent_log, tmp_path, monkeypatch):
-    done, _ = find([agent_log, "--json"], tmp_path, monkeypatch, lambda request, choice: "Hm.")
+    # Inspect keeps a model with its address: another server needs another name.
+    done, _ = find(
+        [agent_log, "--json"], tmp_path, monkeypatch, lambda request, choice: "Hm.", f"{CRITIC}-2"
+    )
     [found] = json.loads(done.stdout[done.stdout.index("{") :])["samples"]
     assert (found["verdict"], found["step"]) == ("unread", None)
 
