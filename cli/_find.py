@@ -9,12 +9,14 @@ from rich.console import Console
 from misstep.cli._options import json_option, log_dir_option
 from misstep.cli._output import new_table, print_json, print_lines, shown, write_output
 from misstep.reports import (
+    RunEstimate,
     check_model,
     find_estimate,
     find_folder,
     find_page,
     find_task,
     found_steps,
+    left_out_lines,
     run_find,
     trust_lines,
 )
@@ -68,15 +70,9 @@ def find_errors(
     }
     console = Console(stderr=as_json)
     task = find_task(log, **arguments)
-    need = find_estimate(task, critic_model, votes)
-    price = "unknown price" if need.dollars is None else f"about ${need.dollars:,.2f}"
-    print_lines(
-        console,
-        [
-            f"{need.samples} transcripts, about {need.prompt_tokens:,} prompt tokens and "
-            f"{need.completion_tokens:,} completion tokens: {price}."
-        ],
-    )
+    left_out = dict((task.metadata or {}).get("left_out", {}))
+    need = find_estimate(task, critic_model, critic)
+    print_lines(console, [_need(len(task.dataset), need), *left_out_lines(left_out)])
     if price_only:
         return
     folder = f"{log_dir.rstrip('/')}/find/{find_folder(log, critic_model, arguments)}"
@@ -86,7 +82,8 @@ def find_errors(
     if output is not None:
         write_output({output: find_page(done, notes).encode()}, "FILE")
     if as_json:
-        print_json({"log": done.location, "trust": notes, "samples": [asdict(x) for x in found]})
+        samples = [asdict(one) for one in found]
+        print_json({"log": done.location, "trust": notes, "left_out": left_out, "samples": samples})
         return
     table = new_table("sample", "verdict", "reason", words=3)
     for one in found:
@@ -97,3 +94,14 @@ def find_errors(
     print_lines(console, ["", *notes, "", f"Log: {done.location}"])
     if output is not None:
         print_lines(console, [f"Page: {output}"])
+
+
+def _need(transcripts: int, need: RunEstimate | None) -> str:
+    if need is None:
+        return f"{transcripts:,} transcripts. The calls of your own solver are not known before."
+    price = "unknown price" if need.price is None else f"about ${need.price:,.2f}"
+    return (
+        f"{transcripts:,} transcripts, at most {need.calls:,} calls, about "
+        f"{need.prompt_tokens:,} prompt tokens and {need.completion_tokens:,} completion tokens: "
+        f"{price}."
+    )

@@ -99,7 +99,7 @@ def results_object(log: "EvalLog") -> dict[str, Any]:
 
 def print_summary(console: Console, summary: "RunSummary") -> None:
     """Print a run at a glance."""
-    from misstep.reports import metric_name
+    from misstep.reports import grouping_name, metric_name
 
     head = (summary.eval, summary.data, summary.model, summary.protocol)
     console.print(shown(" · ".join(dict.fromkeys(head))), style="bold", highlight=False)
@@ -121,6 +121,12 @@ def print_summary(console: Console, summary: "RunSummary") -> None:
         if len(summary.subsets) > _MOST_SUBSETS:
             rest = len(summary.subsets) - _MOST_SUBSETS
             console.print(f"and {rest} more subsets: --json", style="dim")
+    for by, groups in summary.groups.items():
+        console.print()
+        by_group = new_table(grouping_name(by), "samples", metric_name("error_accuracy"))
+        for group in groups:
+            by_group.add_row(shown(group.group), f"{group.samples:,}", value_text(group.metric))
+        console.print(by_group, highlight=False)
     console.print()
     console.print(_facts_table(summary), highlight=False)
 

@@ -74,15 +74,16 @@ def agent_process(
         source, subset, accept, tool_result_chars, keep_messages=wording == "published", order=order
     )
     judged_by = find_agent_critic(critic, dataset, votes, style, calls, threshold, context, wording)
-    labelled: list[Scorer] = [step_labels(), step_labels_published()]
+    labelled = has_step_labels(dataset)
+    of_labels: list[Scorer] = [step_labels(), step_labels_published()] if labelled else []
     return Task(
         dataset=dataset,
         solver=judged_by.solver,
         scorer=[
-            first_error(votes),
+            first_error(votes, registers="main" if labelled else "all"),
             # Labels are no text in a box, so there is one reading of them.
             *([] if critic == "labels" else [first_error_lenient(votes)]),
-            *(labelled if has_step_labels(dataset) else []),
+            *of_labels,
             subset_column(),
         ],
         config=judged_by.config,

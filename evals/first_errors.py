@@ -46,5 +46,6 @@ def first_errors(
         solver=judged_by.solver,
         scorer=named_step(),
         config=judged_by.config,
+        metadata={**(judged_by.metadata or {}), "left_out": dataset.left_out},
         version=1,
     )

@@ -62,7 +62,7 @@ def mistake_finding(
     return Task(
         dataset=dataset,
         solver=judged_by.solver,
-        scorer=[mistake_location(), first_error(), subset_column()],
+        scorer=[mistake_location(), first_error(registers="none"), subset_column()],
         config=judged_by.config,
         viewer=MISTAKE_VIEW,
         headline_metric=HeadlineMetric(scorer="mistake_location", metric="mean_task_accuracy"),

@@ -59,7 +59,12 @@ def prmbench(
     return Task(
         dataset=dataset,
         solver=judged_by.solver,
-        scorer=[step_validity(), step_validity_published(), first_error(), subset_column()],
+        scorer=[
+            step_validity(),
+            step_validity_published(),
+            first_error(registers="none"),
+            subset_column(),
+        ],
         config=judged_by.config,
         viewer=STEP_VALIDITY_VIEW,
         headline_metric=HeadlineMetric(scorer="step_validity", metric="prmscore"),

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from misstep.loaders._rows import NonEmpty, id_text, json_list, printed_list, whole_number
-from misstep.trajectories import NO_TEXT, Message, Rendering, read_message, render
+from misstep.trajectories import ERROR_KINDS, NO_TEXT, Message, Rendering, read_message, render
 from misstep.verdicts import NO_ERROR
 
 TRAJECTORY = "trajectory"
@@ -63,6 +63,8 @@ def trajectory_fields(content: dict[str, Any]) -> dict[str, Any]:
     name = _name(row)
     wrong = [step for step, label in enumerate(labels or ()) if label == -1]
     label = row.label if labels is None else wrong[0] if wrong else NO_ERROR
+    kinds = rendering.kinds
+    wrong_kind = kinds[label] if label is not None and 0 <= label < len(kinds) else None
     fields = {
         "problem": _problem(row),
         "steps": rendering.steps,
@@ -70,7 +72,8 @@ def trajectory_fields(content: dict[str, Any]) -> dict[str, Any]:
         "subset": row.subset or row.dataset or (_set(row) if row.id is None else None),
         "step_labels": labels,
         "message_index": rendering.message_index,
-        "step_kinds": rendering.kinds or None,
+        "step_kinds": kinds or None,
+        "error_kind": None if wrong_kind is None else ERROR_KINDS[wrong_kind],
         "final_label": row.final_label,
         "cluster": row.cluster or _query(row),
         "media": rendering.media or None,

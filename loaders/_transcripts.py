@@ -18,31 +18,42 @@ logger = logging.getLogger(__name__)
 Chosen: TypeAlias = Literal["failed", "all"]
 """Which samples of a log are looked at."""
 
-_SHOWN = 5
+
+class TranscriptDataset(MemoryDataset):
+    """Transcripts as samples, and those that are left out."""
+
+    left_out: dict[str, str]
+    """Why there is no step to judge, by the id of the transcript or the number of the row."""
+
+    def __init__(self, samples: list[Sample], name: str, left_out: dict[str, str]) -> None:
+        super().__init__(samples, name=name)
+        self.left_out = left_out
 
 
 def transcript_dataset(
     address: str, chosen: Chosen = "failed", tool_result_chars: int | None = None
-) -> MemoryDataset:
+) -> TranscriptDataset:
     """Return the transcripts of an Inspect log, or of a file with `messages`, as samples.
 
-    A sample that has no assistant message is left out, and a warning names it.
+    A sample without an assistant message is left out, and so is a row that is not chat messages.
+    `left_out` names them.
 
     Args:
         address: A `.eval` or `.json` log, or a JSONL file whose rows have `messages`.
         chosen: failed (samples with a wrong or missing score) or all. Rows of a file have no score.
         tool_result_chars: Cut the middle out of longer tool results.
     """
+    left_out: dict[str, str] = {}
     found = (
-        _file_samples(address)
+        _file_samples(address, left_out)
         if file_format(address) == ".jsonl"
         else _log_samples(address, chosen)
     )
-    samples, left_out, media = [], [], 0
+    samples, media = [], 0
     for name, task, messages, more in found:
         rendering = render(messages, tool_result_chars)
         if not rendering.steps:
-            left_out.append(name)
+            left_out[name] = "no assistant message"
             continue
         media += bool(rendering.media)
         metadata = {
@@ -55,17 +66,15 @@ def transcript_dataset(
         if rendering.shortened:
             metadata["shortened"] = rendering.shortened
         samples.append(Sample(id=name, input=task, metadata=metadata))
-    if left_out:
-        shown = ", ".join(left_out[:_SHOWN]) + (", …" if len(left_out) > _SHOWN else "")
-        logger.warning("%d samples have no assistant message: %s.", len(left_out), shown)
     if media:
         logger.warning("%d samples have images or other parts that critics do not see.", media)
     if not samples:
+        first = next((f" First: {name}: {reason}." for name, reason in left_out.items()), "")
         raise DataError(
             f"{address}: no {'failed ' if chosen == 'failed' else ''}sample has an assistant "
-            "message, so there is no step to judge. For all samples: --all."
+            f"message, so there is no step to judge.{first} For all samples: --all."
         )
-    return MemoryDataset(samples, name=address.rpartition("/")[2])
+    return TranscriptDataset(samples, address.rpartition("/")[2], left_out)
 
 
 Found: TypeAlias = tuple[str, str, list[Message], dict[str, Any]]
@@ -100,17 +109,19 @@ def _number(value: Any) -> float:  # noqa: ANN401
     return min((value_to_float()(part) for part in parts), default=0.0)
 
 
-def _file_samples(address: str) -> Iterator[Found]:
-    for number, row in read_rows(address):
+def _file_samples(address: str, left_out: dict[str, str]) -> Iterator[Found]:
+    def refuse(number: int, reason: str) -> None:
+        left_out[f"row {number}"] = reason
+
+    for number, row in read_rows(address, refuse):
         if not isinstance(row, dict) or not isinstance(row.get("messages"), list):
-            raise DataError(
-                f"{address}: row {number} has no messages. Each row needs a list of chat messages, "
-                '`{"messages": [{"role": "user", "content": "…"}, …]}`.'
-            )
+            refuse(number, 'no messages; it needs `{"messages": [{"role": "user", …}, …]}`')
+            continue
         try:
             messages = read_messages(row["messages"])
         except ValueError as problem:
-            raise DataError(f"{address}: row {number}: {problem}.") from None
+            refuse(number, str(problem))
+            continue
         yield (
             str(row.get("id", f"row-{number}")),
             _task(row.get("question"), messages),

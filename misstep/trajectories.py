@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 StepKind = Literal["call", "text"]
 """Whether a step calls a tool."""
 
+ERROR_KINDS = {"call": "tool call", "text": "text only"}
+"""The kinds of a first wrong step, in words."""
+
 NO_TEXT = "(the text of this step is not in the file)"
 """The text of a step whose label is known and whose messages are not."""
 

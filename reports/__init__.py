@@ -16,6 +16,7 @@ from misstep.reports._breakdowns import (
     calibration,
     confusion,
     findings,
+    grouping_name,
     groupings,
     votes_curve,
 )
@@ -41,7 +42,6 @@ from misstep.reports._estimate import (
 )
 from misstep.reports._exports import EXPORT_FORMATS, export_log
 from misstep.reports._find import (
-    FindEstimate,
     FoundStep,
     check_model,
     find_estimate,
@@ -49,6 +49,7 @@ from misstep.reports._find import (
     find_page,
     find_task,
     found_steps,
+    left_out_lines,
     run_find,
     trust_lines,
 )

@@ -49,8 +49,26 @@ GROUPINGS: dict[str, Callable[[SampleRecord], Group | None]] = {
 }
 """Computed groupings of samples, besides FACETS."""
 
-_FOR_ERRORS_ONLY = ("error_position", "relative_position", "error_type", "outcome", "position")
+_FOR_ERRORS_ONLY = (
+    *("error_position", "relative_position", "error_type", "error_kind", "outcome", "position"),
+)
 """Groupings that leave out samples without an error."""
+
+
+GROUPING_TITLES = {
+    "error_position": "position of the error",
+    "relative_position": "relative position of the error",
+    "length": "number of steps",
+    "error_type": "type of error",
+    "error_kind": "kind of the first wrong step",
+    "task_l2": "topic",
+    "outcome": "consequence of the error",
+}
+
+
+def grouping_name(by: str) -> str:
+    """Return what a grouping is called in a report."""
+    return GROUPING_TITLES.get(by, by.replace("_", " "))
 
 
 def groupings(runs: Sequence[Run], most: int = 40) -> list[str]:

@@ -148,7 +148,7 @@ def estimate_eval(
         model,
         () if runs and not completion else lengths,
         runs,
-        _price(model, prices),
+        price_with_source(model, prices),
         stop,
         roles,
         size,
@@ -194,7 +194,8 @@ def _registered_completion(name: str, size: Size) -> int:
     return max(1, round(per_sample * walked.samples / walked.completions))
 
 
-def _price(model: str, file: Path | None) -> tuple[Price, str] | None:
+def price_with_source(model: str, file: Path | None = None) -> tuple[Price, str] | None:
+    """Return the price of a model and where it comes from: a file of prices, or the registry."""
     if file is not None and (given := _prices_in(file).get(model)):
         return given, str(file)
     known = price_of(model)

@@ -13,13 +13,14 @@ from inspect_ai import Task
 from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 from inspect_ai.util import registry_create
 
-from misstep.plain_text import printable
-from misstep.registry import CHARACTERS_PER_TOKEN, MisstepError, find_domain, price_of
+from misstep.plain_text import one_line, printable
+from misstep.registry import MisstepError
+from misstep.reports._estimate import RunEstimate, estimate, price_with_source
 from misstep.reports._text import file_name, percent
-from misstep.samples import SolutionMetadata
 
 _REPLY_TOKENS = 300
 """Tokens of a critique, a round number for a model without long reasoning."""
+_MOST_LEFT_OUT = 5
 _LABELLED = ("agent_process", "who_and_when")
 
 
@@ -38,17 +39,6 @@ class FoundStep:
     reason: str
 
 
-@dataclass(frozen=True)
-class FindEstimate:
-    """What a run needs, estimated from the lengths of the transcripts."""
-
-    samples: int
-    prompt_tokens: int
-    completion_tokens: int
-    dollars: float | None
-    """None if the price of the model is unknown."""
-
-
 def find_task(log: str, **arguments: Any) -> Task:  # noqa: ANN401
     """Return the task that looks for first errors in a log."""
     import misstep.registry.entry_point  # noqa: F401 (it registers all tasks)
@@ -57,21 +47,16 @@ def find_task(log: str, **arguments: Any) -> Task:  # noqa: ANN401
     return task
 
 
-def find_estimate(task: Task, model: str, votes: int = 1) -> FindEstimate:
-    """Return what a run of one call for each transcript needs."""
-    template = len(find_domain("agent").template)
-    prompts = 0
-    for sample in task.dataset:
-        steps = sample.metadata_as(SolutionMetadata).steps
-        prompts += (
-            template + len(str(sample.input)) + sum(map(len, steps))
-        ) // CHARACTERS_PER_TOKEN
-    replies = len(task.dataset) * _REPLY_TOKENS * votes
-    price = price_of(model)
-    dollars = None
-    if price is not None:
-        dollars = (prompts * price.input + replies * price.output) / 1_000_000
-    return FindEstimate(len(task.dataset), prompts, replies, dollars)
+def find_estimate(task: Task, model: str, critic: str) -> RunEstimate | None:
+    """Return what a run needs at most; None for a user's own solver, whose calls are unknown.
+
+    It counts the calls of a dry run in which no step is wrong: all windows, and all steps.
+    """
+    return (
+        None
+        if "@" in critic
+        else estimate(task, model, _REPLY_TOKENS, price=price_with_source(model))
+    )
 
 
 def find_folder(log: str, model: str, arguments: dict[str, Any]) -> str:
@@ -100,6 +85,16 @@ def run_find(task: Task, model: Any, folder: str, display: str | None = None) ->
 def found_steps(log: EvalLog) -> list[FoundStep]:
     """Return what the critic says of each transcript, in the order of the samples."""
     return [_found(sample) for sample in log.samples or []]
+
+
+def left_out_lines(left_out: dict[str, str]) -> Iterator[str]:
+    """Yield how many transcripts are left out, and the first of them with the reasons."""
+    if left_out:
+        yield f"{len(left_out):,} left out, because there is no step to judge:"
+    for name, reason in list(left_out.items())[:_MOST_LEFT_OUT]:
+        yield f"  {one_line(name)}: {one_line(reason)}"
+    if len(left_out) > _MOST_LEFT_OUT:
+        yield f"  and {len(left_out) - _MOST_LEFT_OUT:,} more: --json"
 
 
 def _found(sample: Any) -> FoundStep:  # noqa: ANN401

@@ -38,15 +38,6 @@ if TYPE_CHECKING:
 VIEWER = "http://127.0.0.1:7575"
 """The default address of `inspect view`."""
 
-GROUPING_TITLES = {
-    "error_position": "position of the error",
-    "relative_position": "relative position of the error",
-    "length": "number of steps",
-    "error_type": "type of error",
-    "task_l2": "topic",
-    "outcome": "consequence of the error",
-}
-
 
 @dataclass(frozen=True)
 class ReportSection:
@@ -140,7 +131,7 @@ def _charts(benchmark: Benchmark, reading: str) -> Iterator[charts.ReportChart]:
     for by in breakdowns.groupings(runs):
         table = breakdowns.accuracy_by(runs, by, reading)
         metric = _best_metric(table)
-        title = GROUPING_TITLES.get(by, by.replace("_", " "))
+        title = breakdowns.grouping_name(by)
         yield charts.grouped_chart(table, by, metric, title, METRIC_NAMES[metric])
     votes = breakdowns.votes_curve(runs, reading)
     if len(votes):

@@ -188,7 +188,8 @@ def read_run(location: str, file: str | None = None) -> Run:
         samples, computed = read_samples(log, summaries, location)
     if not any(sample.scores for sample in samples):
         raise MisstepError(f"{location}: empty: no sample has a score.")
-    metrics = {**(result_metrics(log.results) if log.results else {}), **computed}
+    metrics = result_metrics(log.results) if log.results else {}
+    metrics |= {name: metrics.get(name, {}) | values for name, values in computed.items()}
     usage = _usage(log, summaries)
     return _run(log, location, file or location.rpartition("/")[2], name, samples, metrics, usage)
 

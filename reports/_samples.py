@@ -17,15 +17,19 @@ from inspect_ai.util import registry_create
 from misstep.registry import MisstepError
 from misstep.scorers import (
     answer_table,
+    attribution_table,
     detection_table,
     first_error_table,
+    marking_table,
+    prm_score_table,
     recovery_table,
     section_table,
+    step_label_table,
 )
 from misstep.verdicts import NO_ERROR, Unread
 
 FACETS = (
-    *("subset", "generator", "domain", "error_type", "family", "outcome"),
+    *("subset", "generator", "domain", "error_type", "error_kind", "family", "outcome"),
     *("position", "task", "task_l2", "origin", "level", "source"),
 )
 """Keys of sample metadata by which results are grouped."""
@@ -54,10 +58,19 @@ METRIC_TABLES: dict[str, MetricTable] = {
     "recovery": recovery_table,
     "recovery_lenient": recovery_table,
     "final_answer": answer_table,
+    "step_validity": lambda scores, _: prm_score_table(scores),
+    "step_validity_published": lambda scores, _: prm_score_table(scores, published=True),
+    "marking": lambda scores, _: marking_table(scores),
+    "marking_published": lambda scores, _: marking_table(scores, published=True),
+    "attribution": lambda _, epochs: attribution_table(epochs),
+    "step_labels": lambda _, epochs: step_label_table(epochs),
+    "step_labels_published": lambda _, epochs: step_label_table(epochs),
 }
 """The functions that compute every metric of a scorer from its scores: reduced, and of epochs."""
 
 _TOO_LONG = "Key removed from summary (> 1k)"
+_NEEDED = ("rewards", "voting", "labels")
+"""Keys of the metadata of scores that the reports need."""
 _UNUSED_FIELDS = {"events", "messages", "store", "attachments", "timelines"}
 _number = value_to_float()
 
@@ -203,8 +216,8 @@ def _is_incomplete(summary: EvalSampleSummary) -> bool:
     """Whether the summary left out a value that the reports need."""
     steps = "n_steps" not in summary.metadata and summary.metadata.get("steps") == _TOO_LONG
     scores = (summary.scores or {}).values()
-    values = [(score.metadata or {}).get(key) for score in scores for key in ("rewards", "voting")]
-    return steps or _TOO_LONG in values
+    values = [(score.metadata or {}).get(key) for score in scores for key in _NEEDED]
+    return steps or _TOO_LONG in (*values, summary.metadata.get("step_labels"))
 
 
 def _reducer(log: EvalLog, location: str) -> ScoreReducer:

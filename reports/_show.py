@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from math import isnan, nan
 
 from misstep.registry import UNREAD_METRICS, cautions, sources
+from misstep.reports._breakdowns import accuracy_by
 from misstep.reports._frames import run_cost
 from misstep.reports._leaderboard import MEAN, METRICS, Benchmark, published_rows
 from misstep.reports._runs import Run
@@ -15,6 +16,7 @@ from misstep.scorers import f1_estimate, share
 MOST_PARTS = 6
 _ROUNDING = 1e-9
 _NOT_PARTS = ("total", "count", "stderr", "lower", "upper", *UNREAD_METRICS)
+_GROUPINGS = ("relative_position", "error_kind")
 _THIRDS = {"early", "middle", "late"}
 _PUBLISHED_PROTOCOLS = {
     ("critique", 1): ("single",),
@@ -39,6 +41,15 @@ class SubsetValue:
     """The headline metric on one subset."""
 
     subset: str
+    samples: int
+    metric: MetricValue
+
+
+@dataclass(frozen=True)
+class GroupValue:
+    """The accuracy on one group of samples that have an error."""
+
+    group: str
     samples: int
     metric: MetricValue
 
@@ -77,6 +88,8 @@ class RunSummary:
     """In dollars; None if no price is known."""
     cost_source: str
     published: PublishedValue | None
+    groups: dict[str, list[GroupValue]] = field(default_factory=dict)
+    """The accuracy on errors of agents, by position and by kind of the first wrong step."""
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -110,6 +123,7 @@ def summary_of_run(run: Run) -> RunSummary:
         cost=cost,
         cost_source=cost_source,
         published=_nearest_published(run, metrics, metric),
+        groups=_groups(run),
         notes=list(run.notes),
         warnings=list(cautions(metrics | _class_counts(run) | shares, failed, len(run.samples))),
     )
@@ -167,6 +181,20 @@ def _subsets(run: Run, scorer: str, metric: str) -> list[SubsetValue]:
             value = _from_samples(metric, samples, scorer) or value
         values.append(SubsetValue(subset, len(samples), value))
     return [] if all(isnan(one.metric.value) for one in values) else values
+
+
+def _groups(run: Run) -> dict[str, list[GroupValue]]:
+    """Return where the first errors of agents are found: by position, and in calls or in text."""
+    if not any("error_kind" in sample.facets for sample in run.scored):
+        return {}
+    return {by: list(_group_values(run, by)) for by in _GROUPINGS}
+
+
+def _group_values(run: Run, by: str) -> Iterator[GroupValue]:
+    name = "error_accuracy"
+    for row in accuracy_by([run], by).to_dict("records"):
+        ends = (float(row[f"{name}{end}"]) for end in ("", "_lower", "_upper"))
+        yield GroupValue(str(row[by]), int(row["samples"]), MetricValue(name, *ends))
 
 
 def _from_samples(metric: str, samples: Sequence[SampleRecord], scorer: str) -> MetricValue | None:

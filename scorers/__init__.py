@@ -9,6 +9,7 @@ from misstep.scorers._answer_equality import (
 from misstep.scorers._attribution import (
     attribution as attribution,
     attribution_published as attribution_published,
+    attribution_table as attribution_table,
 )
 from misstep.scorers._attribution_replies import (
     Blame as Blame,
@@ -54,13 +55,17 @@ from misstep.scorers._marking import (
     marking_published as marking_published,
     needs_grade as needs_grade,
 )
-from misstep.scorers._marking_metrics import marking_metrics as marking_metrics
+from misstep.scorers._marking_metrics import (
+    marking_metrics as marking_metrics,
+    marking_table as marking_table,
+)
 from misstep.scorers._mistake_location import mistake_location as mistake_location
 from misstep.scorers._named_step import named_step as named_step
 from misstep.scorers._prm_score import (
     PrmScore as PrmScore,
     prm_score_metrics as prm_score_metrics,
     prm_score_samples as prm_score_samples,
+    prm_score_table as prm_score_table,
     prm_scores as prm_scores,
 )
 from misstep.scorers._published_judging import (
@@ -91,7 +96,11 @@ from misstep.scorers._sections import (
     error_sections as error_sections,
     error_sections_published as error_sections_published,
 )
-from misstep.scorers._step_label_metrics import StepCounts as StepCounts, step_counts as step_counts
+from misstep.scorers._step_label_metrics import (
+    StepCounts as StepCounts,
+    step_counts as step_counts,
+    step_label_table as step_label_table,
+)
 from misstep.scorers._step_label_replies import (
     StepLabels as StepLabels,
     first_wrong_label as first_wrong_label,

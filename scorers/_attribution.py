@@ -36,6 +36,12 @@ def attribution_metrics() -> Metric:
     return compute
 
 
+def attribution_table(epochs: Sequence[SampleScore]) -> dict[str, float]:
+    """Return the metrics of failure attribution that a run does not have in its results."""
+    records = [one.score.metadata or {} for one in epochs]
+    return {"out_of_range": _mean([float("out_of_range" in one) for one in records])}
+
+
 @metric(name="published_attribution_metrics", scores="unreduced")
 def published_attribution_metrics() -> Metric:
     """Accuracy of agent and step by the published rule."""
@@ -69,7 +75,6 @@ def _metrics(scores: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
         off = [one.get("off_by") for one in metadata]
         yield f"step_within_{most}", _mean([float(x is not None and x <= most) for x in off])
     yield "unread", _mean([float("unread" in one) for one in metadata])
-    yield "out_of_range", _mean([float("out_of_range" in one) for one in metadata])
     yield "random_agent", _mean([1 / len(set(about.agents)) for about in known])
     yield "random_step", _mean([1 / len(about.steps) for about in known])
 

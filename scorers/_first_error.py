@@ -8,7 +8,12 @@ from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
 from misstep.samples import SolutionMetadata, VerdictRecord, critic_verdict
-from misstep.scorers._first_error_metrics import first_error_metrics, reply_metrics
+from misstep.scorers._first_error_metrics import (
+    REGISTERS,
+    Registers,
+    first_error_metrics,
+    reply_metrics,
+)
 from misstep.scorers._votes import Vote, read_vote, shortened, tally, voting_record
 from misstep.verdicts import NO_ERROR, Reading, Unread, Verdict
 
@@ -36,14 +41,16 @@ UNREAD_TEXT = {unread: text for unread, (_, text) in UNREAD.items()}
 
 
 @scorer(metrics=[first_error_metrics(), reply_metrics()])
-def first_error(votes: int = 1, weighted: bool = False) -> Scorer:
+def first_error(votes: int = 1, weighted: bool = False, registers: Registers = "all") -> Scorer:
     """Score the first wrong step, read strictly: the published rule to the letter.
 
     Args:
         votes: The number of votes that were asked for.
         weighted: Weight votes by the model's confidence in its tokens.
+        registers: The metrics in a run's results: all, main (F1 and its parts), or none, for evals
+            with other scorers. Reports compute the others from the samples.
     """
-    return _first_error("strict", votes, weighted)
+    return _first_error("strict", votes, weighted, registers)
 
 
 @scorer(metrics=[])
@@ -69,7 +76,9 @@ def subset_column() -> Scorer:
     return score
 
 
-def _first_error(reading: Reading, asked: int, weighted: bool) -> Scorer:
+def _first_error(
+    reading: Reading, asked: int, weighted: bool, registers: Registers = "all"
+) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         label, steps = int(target.text), state.metadata_as(SolutionMetadata).steps
         left = critic_verdict(state.store, state.output)
@@ -80,6 +89,8 @@ def _first_error(reading: Reading, asked: int, weighted: bool) -> Scorer:
             scored.explanation = f"{scored.explanation}\n\n{_fenced(steps[label])}"
         if left is not None:
             _add_rewards(scored, left)
+        if registers != "all":
+            scored.metadata = {**(scored.metadata or {}), REGISTERS: registers}
         return scored
 
     return score

@@ -7,7 +7,7 @@ any input. It is nan if its set of samples is empty. A run registers few metrics
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric, value_to_float
 
@@ -18,6 +18,9 @@ from misstep.verdicts import Unread
 
 _hit = value_to_float()
 NOT_UNPARSED = (None, Unread.TRUNCATED)
+Registers: TypeAlias = Literal["all", "main", "none"]
+REGISTERS = "registers"
+"""The key of a score's metadata that says which metrics a run has in its results."""
 MOST_SUBSETS = 4
 """A run of at most so many subsets has the F1 of each in its results. A run of more has them in
 `first_error_table` only."""
@@ -52,9 +55,17 @@ def first_error_metrics() -> Metric:
     """F1 and the accuracies with intervals, the counts, and the F1 of up to four subsets."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_registered(_samples(scores)))
+        registers = _registers(scores)
+        if registers == "none":
+            return {}
+        return metric_values((_main if registers == "main" else _registered)(_samples(scores)))
 
     return compute
+
+
+def _registers(scores: Sequence[SampleScore]) -> Registers:
+    found: Registers = (scores[0].score.metadata or {}).get(REGISTERS, "all") if scores else "all"
+    return found
 
 
 @metric(name="reply_metrics", scores="unreduced")
@@ -62,7 +73,7 @@ def reply_metrics() -> Metric:
     """The shares of replies without a verdict, over all epochs."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return unread_shares(scores)
+        return {} if _registers(scores) == "none" else dict(unread_shares(scores))
 
     return compute
 
@@ -96,6 +107,14 @@ def first_error_table(
 
 def _samples(scores: Sequence[SampleScore]) -> list[FirstErrorSample]:
     return [first_error_sample(score, number) for number, score in enumerate(scores)]
+
+
+def _main(samples: Sequence[FirstErrorSample]) -> Iterator[tuple[str, float]]:
+    estimates = first_error_estimates(samples)
+    for name, estimate in estimates.items():
+        yield name, estimate.value
+    yield from estimates["f1_score"].interval("f1_score")
+    yield "stderr", estimates["f1_score"].stderr
 
 
 def _registered(samples: Sequence[FirstErrorSample]) -> Iterator[tuple[str, float]]:

@@ -38,17 +38,31 @@ class MarkingSample:
     graded: bool
 
 
+_PARTS = ("mr_score_without_reason", "mcc", "task2_accuracy", "task3_accuracy", "mr_score")
+_REGISTERED = (
+    *(*_PARTS, "unparsed", "truncated", "stderr"),
+    *("mr_score_without_reason_lower", "mr_score_without_reason_upper"),
+)
+
+
 @metric(name="marking_metrics")
 def marking_metrics(published: bool = False) -> Metric:
-    """MR-Score without and with its graded part, its parts, and the view of first errors.
+    """MR-Score without and with its graded part, and its parts.
 
     The parts are means over subjects, as published. An undefined MCC is 0 in the published code.
     """
 
     def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_metrics([_sample(score) for score in scores], published))
+        found = marking_table(scores, published)
+        names = _PARTS if published else _REGISTERED
+        return {name: found[name] for name in names if name in found}
 
     return compute
+
+
+def marking_table(scores: Sequence[SampleScore], published: bool = False) -> dict[str, float]:
+    """Return every metric of marks, also the view of first errors."""
+    return metric_values(_metrics([_sample(score) for score in scores], published))
 
 
 def _sample(scored: SampleScore) -> MarkingSample:

@@ -47,14 +47,28 @@ class PrmScore:
     negative_f1: float
 
 
+_REGISTERED = (
+    *("prmscore", "f1", "negative_f1", *GROUPS, "unparsed", "truncated", "total_count"),
+    *("prmscore_lower", "prmscore_upper", "stderr"),
+)
+_REGISTERED_PUBLISHED = ("prmscore", "f1", "negative_f1")
+
+
 @metric(name="prm_score_metrics")
 def prm_score_metrics(published: bool = False) -> Metric:
     """PRMScore with its interval, its parts, the three groups, and shares of unread rows."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_metrics(prm_score_samples(scores), published))
+        found = prm_score_table(scores, published)
+        names = _REGISTERED_PUBLISHED if published else _REGISTERED
+        return {name: found[name] for name in names if name in found}
 
     return compute
+
+
+def prm_score_table(scores: Sequence[SampleScore], published: bool = False) -> dict[str, float]:
+    """Return every metric of PRMBench. A run's results have the main ones."""
+    return metric_values(_metrics(prm_score_samples(scores), published))
 
 
 def prm_score_samples(scores: Sequence[SampleScore]) -> list[PrmScoreSample]:

@@ -13,8 +13,9 @@ from typing import Any
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
+from misstep.plain_text import metric_values
 from misstep.samples import GroupMetadata, StepLabelsMetadata
-from misstep.scorers._intervals import Estimate, share
+from misstep.scorers._intervals import share
 
 LABELS = (-1, 0, 1)
 
@@ -105,29 +106,47 @@ def step_label_metrics() -> Metric:
     """Step accuracy, first-error accuracy, macro F1 of labels, the share of unread steps."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        counts = step_counts(map(_sample, scores))
-        hits = [float((one.score.metadata or {})["first_error_right"]) for one in scores]
-        found = dict(_metrics(counts, share(hits, [_cluster(one) for one in scores])))
-        if counts.rewards:
-            found["step_auroc"] = counts.step_auroc
-        return dict(found)
+        return dict(_metrics(step_counts(map(_sample, scores))))
 
     return compute
 
 
 @metric(name="published_step_label_metrics", scores="unreduced")
 def published_step_label_metrics() -> Metric:
-    """StepAcc and FirstErrAcc by the published rule, and the share of exact trajectories."""
+    """StepAcc and FirstErrAcc by the published rule."""
 
     def compute(scores: list[SampleScore]) -> Value:
         counts = step_counts(map(_sample, scores))
         return {
             "step_accuracy": counts.step_accuracy,
             "first_error_accuracy": counts.first_error_accuracy,
-            "exact": counts.exact_accuracy,
         }
 
     return compute
+
+
+def step_label_table(epochs: Sequence[SampleScore]) -> dict[str, float]:
+    """Return every metric of labelled steps: also of each set, with the interval of FirstErrAcc."""
+    return metric_values(_all_metrics(epochs))
+
+
+def _all_metrics(epochs: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
+    yield from _set_metrics(epochs)
+    sets: dict[str, list[SampleScore]] = {}
+    for one in epochs:
+        sets.setdefault(str((one.sample_metadata or {}).get("subset") or ""), []).append(one)
+    for name, members in sets.items() if len(sets) > 1 else ():
+        for metric_name, value in _set_metrics(members):
+            yield f"{name}_{metric_name}", value
+
+
+def _set_metrics(epochs: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
+    counts = step_counts(map(_sample, epochs))
+    yield from _metrics(counts)
+    yield "exact", counts.exact_accuracy
+    hits = [float((one.score.metadata or {})["first_error_right"]) for one in epochs]
+    estimate = share(hits, [_cluster(one) for one in epochs])
+    yield from estimate.interval("first_error_accuracy")
 
 
 def _sample(scored: SampleScore) -> tuple[dict[str, Any], list[int]]:
@@ -142,9 +161,10 @@ def _cluster(scored: SampleScore) -> str:
     )
 
 
-def _metrics(counts: StepCounts, first_errors: Estimate) -> Iterator[tuple[str, float]]:
+def _metrics(counts: StepCounts) -> Iterator[tuple[str, float]]:
     yield "step_accuracy", counts.step_accuracy
     yield "first_error_accuracy", counts.first_error_accuracy
-    yield from first_errors.interval("first_error_accuracy")
     yield "step_macro_f1", counts.step_macro_f1
     yield "unread_steps", counts.unread_steps
+    if counts.rewards:
+        yield "step_auroc", counts.step_auroc

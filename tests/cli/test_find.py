@@ -1,6 +1,7 @@
 """`misstep find` names the first wrong step of one's own agents; so does the scanner."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -19,8 +20,6 @@ from misstep.reports import trust_lines
 from tests.evals.test_agent_process import model_that
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import succeed
-
-CRITIC = "openai-api/local/critic"
 
 
 @tool
@@ -71,11 +70,17 @@ def reply(request, choice):
     return r"It adds 3 instead of 2. \boxed{0}" if "2 + 2" in text else r"\boxed{-1}"
 
 
-def find(arguments, tmp_path, monkeypatch, answer=reply, model=CRITIC):
+def find(arguments, tmp_path, monkeypatch, answer=reply):
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("LOCAL_BASE_URL", server.url)
         monkeypatch.setenv("LOCAL_API_KEY", "x")
-        options = ["--model", model, "--log-dir", str(tmp_path / "logs")]
+        # Inspect caches models by name, but the next server has another address.
+        options = [
+            "--model",
+            f"openai-api/local/{tmp_path.name}",
+            "--log-dir",
+            str(tmp_path / "logs"),
+        ]
         done = CliRunner().invoke(cli, ["find", *arguments, *options], catch_exceptions=False)
         return done, server
 
@@ -116,16 +121,54 @@ def test_the_step_is_named_with_its_message_and_marked_on_a_page(agent_log, tmp_
 
 def test_the_price_is_printed_before_and_alone_on_request(agent_log, tmp_path, monkeypatch):
     done, server = find([agent_log, "--price"], tmp_path, monkeypatch)
-    assert "1 transcripts, about" in done.output
+    assert "1 transcripts, at most 1 calls, about" in " ".join(done.output.split())
     assert "unknown price" in done.output
     assert len(server.requests) == 0
 
 
+def calls_of(arguments, tmp_path, monkeypatch):
+    """Return the calls that `--price` counts, and those that a run makes."""
+    done, _ = find([*arguments, "--price"], tmp_path, monkeypatch)
+    run, server = find(arguments, tmp_path, monkeypatch, lambda *_: r"+ [Right] \boxed{-1}")
+    assert run.exit_code == 0, run.output
+    return int(re.search(r"at most (\d+)\s+calls", done.output)[1]), len(server.requests)
+
+
+def test_the_price_counts_the_calls_of_windows(tmp_path, monkeypatch):
+    path = tmp_path / "long.jsonl"
+    turns = [{"role": "assistant", "content": f"{i} " + "word " * 400} for i in range(4)]
+    path.write_text(json.dumps({"messages": [{"role": "user", "content": "Go"}, *turns]}))
+    windows = calls_of([str(path), "--context", "3000"], tmp_path, monkeypatch)
+    assert windows[0] == windows[1] > 1
+
+
+def test_the_price_counts_the_calls_of_steps(agent_log, tmp_path, monkeypatch):
+    assert calls_of([agent_log, "--critic", "stepwise"], tmp_path, monkeypatch) == (2, 2)
+
+
+def test_rows_that_are_no_chat_are_named_counted_and_skipped(tmp_path, monkeypatch):
+    path = tmp_path / "own.jsonl"
+    good = {"id": "good", "messages": [{"role": "user", "content": "What is 2 + 2?"}]}
+    good["messages"].append({"role": "assistant", "content": "5"})
+    bad = [{"text": "no chat"}, {"messages": [{"role": "king"}]}, {"messages": []}]
+    lines = ["{broken", *map(json.dumps, [*bad, good])]
+    path.write_text("\n".join(lines))
+    done, server = find([str(path), "--json"], tmp_path, monkeypatch)
+    assert done.exit_code == 0, done.output
+    text = " ".join(done.stderr.split())
+    assert "4 left out, because there is no step to judge: row 1: not valid JSON" in text
+    assert "row 2: no messages" in text
+    assert "row 3: messages[0] is not a chat message" in text
+    assert "row-4: no assistant message" in text
+    assert len(server.requests) == 1
+    found = json.loads(done.stdout[done.stdout.index("{") :])
+    assert len(found["left_out"]) == 4
+    assert [one["id"] for one in found["samples"]] == ["good"]
+    assert read_eval_log(found["log"]).eval.metadata["left_out"] == found["left_out"]
+
+
 def test_an_unreadable_reply_is_unread_and_never_no_error(agent_log, tmp_path, monkeypatch):
-    # Inspect keeps a model with its address: another server needs another name.
-    done, _ = find(
-        [agent_log, "--json"], tmp_path, monkeypatch, lambda request, choice: "Hm.", f"{CRITIC}-2"
-    )
+    done, _ = find([agent_log, "--json"], tmp_path, monkeypatch, lambda request, choice: "Hm.")
     [found] = json.loads(done.stdout[done.stdout.index("{") :])["samples"]
     assert (found["verdict"], found["step"]) == ("unread", None)
 
@@ -141,7 +184,7 @@ def test_a_file_of_chat_messages_is_read_too(tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"text": "no chat"}, "row 1 has no messages"),
+        ({"text": "no chat"}, "row 1: no messages"),
         ({"messages": [{"role": "king"}]}, r"row 1: messages\[0\] is not a chat message"),
         ({"messages": [{"role": "user", "content": "x"}]}, "no failed sample has an assistant"),
     ],

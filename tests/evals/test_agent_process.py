@@ -5,17 +5,19 @@ import re
 from hashlib import sha256
 
 import pytest
+from click.testing import CliRunner
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
+from misstep.cli._main import cli
 from misstep.evals import agent_process
 from misstep.loaders import judgement_datasets, published_wording, trajectory_dataset
 from misstep.registry import MisstepError, find_wording
-from misstep.reports import export_log, import_files
+from misstep.reports import export_log, groupings, import_files, read_run, summary_of_run
 from misstep.samples import TrajectoryMetadata
 from misstep.scorers import step_counts
 from misstep.scorers._step_labels import score_labels
 from misstep.solvers._step_labels import published_messages
-from tests.support.runs import metrics_of, succeed
+from tests.support.runs import metrics_of, succeed, table_of
 
 SETS = ("hotpotqa", "bfcl")
 
@@ -49,10 +51,10 @@ def test_a_perfect_judge_of_all_steps_is_perfect_by_every_metric(tmp_path):
         return labels_reply(by_text[last])
 
     log = succeed(agent_process(source="agent_sample"), tmp_path, model_that(answer))
-    assert metrics_of(log, "first_error")["f1_score"] == 1
-    ours = metrics_of(log, "step_labels")
+    assert table_of(log, "first_error")["f1_score"] == 1
+    ours = table_of(log, "step_labels")
     assert (ours["step_accuracy"], ours["step_macro_f1"], ours["unread_steps"]) == (1, 1, 0)
-    assert metrics_of(log, "step_labels_published")["exact"] == 1
+    assert table_of(log, "step_labels_published")["exact"] == 1
 
 
 def test_a_reply_without_labels_is_unread_and_right_only_by_the_published_rule(tmp_path):
@@ -287,3 +289,27 @@ def test_published_prompts_have_the_published_checksums(real_data, tmp_path, mon
         messages = rendered[f"hotpotqa-{one['total_index']}"]
         found = [sha256(message.text.encode()).hexdigest() for message in messages]
         assert found == [one["system_sha256"], one["user_sha256"]], one["total_index"]
+
+
+def test_results_by_set_by_position_and_by_kind_of_step(tmp_path):
+    log = succeed(agent_process(source="agent_sample", critic="last_step"), tmp_path)
+    run = read_run(log.location)
+    summary = summary_of_run(run)
+    errors = [sample for sample in log.samples if sample.metadata["has_error"]]
+    assert {one.subset for one in summary.subsets} == {one.metadata["subset"] for one in errors}
+    for groups in summary.groups.values():
+        assert sum(group.samples for group in groups) == len(errors)
+    for group in summary.groups["error_kind"]:
+        kind = {"tool call": "call", "text only": "text"}[group.group]
+        own = [
+            sample.scores["first_error"].value == "C"
+            for sample in errors
+            if sample.metadata["step_kinds"][sample.metadata["label"]] == kind
+        ]
+        assert (group.samples, group.metric.value) == (len(own), sum(own) / len(own))
+    assert {"subset", "relative_position", "error_kind"} <= set(groupings([run]))
+    shown = CliRunner().invoke(cli, ["show", log.location], catch_exceptions=False).output
+    assert "kind of the first wrong step" in " ".join(shown.split())
+    table = table_of(log, "step_labels")
+    for name in {sample.metadata["subset"] for sample in log.samples}:
+        assert 0 <= table[f"{name}_step_accuracy"] <= 1

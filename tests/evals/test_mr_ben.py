@@ -8,7 +8,7 @@ from inspect_ai import eval as run_eval
 from misstep.evals import mr_ben
 from misstep.registry import DataError
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import local_model, metrics_of
+from tests.support.runs import local_model, metrics_of, table_of
 
 FIELDS = (
     "Solution Analysis: x\nSolution Correctness: {}\nFirst Error Step: {}\nError Reason: it is 4"
@@ -63,7 +63,7 @@ def test_without_a_grader_there_is_no_mr_score(serve, rows):
     body = server.requests[0].body
     assert (body["temperature"], body["top_p"]) == (0.0, 0.9)
     assert "Step 1: one\nmore\nStep 2: two {x}\nStep 3: three" in body["messages"][0]["content"]
-    metrics = metrics_of(log, "marking")
+    metrics = table_of(log, "marking")
     assert "mr_score" not in metrics
     assert "task3_accuracy" not in metrics
     assert metrics["task2_accuracy"] == pytest.approx(1 / 3)

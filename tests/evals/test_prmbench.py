@@ -8,7 +8,7 @@ import pytest
 from misstep.evals import prmbench
 from misstep.registry import DataError, MisstepError, UnknownNameError
 from misstep.solvers import step_scores_messages
-from tests.support.runs import metrics_of
+from tests.support.runs import metrics_of, table_of
 
 ROWS = [
     {
@@ -58,12 +58,12 @@ def test_one_reply_scores_all_steps(serve, rows):
     assert strict["deception"].metadata["unread"] == "not_structured"
     assert strict["deception"].value["fp"] == 1
     assert strict["deception"].value["fn"] == 2
-    metrics = metrics_of(log, "step_validity")
+    metrics = table_of(log, "step_validity")
     tp, fp, tn, fn = 2 + 2 + 2, 1, 2, 1 + 2
     f1, negative = 2 * tp / (2 * tp + fp + fn), 2 * tn / (2 * tn + fp + fn)
     assert metrics["prmscore"] == pytest.approx((f1 + negative) / 2)
     assert metrics["unparsed"] == 0.25
-    published = metrics_of(log, "step_validity_published")
+    published = table_of(log, "step_validity_published")
     assert published["step_count"] == 9
     assert len(metrics) <= 15
 

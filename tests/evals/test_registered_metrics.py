@@ -9,15 +9,25 @@ from inspect_ai.log import recompute_metrics
 
 from misstep.evals import (
     adversarial_numinamath,
+    agent_process,
     deltabench,
     deltabench_sections,
     error_recovery,
+    first_errors,
     guided_search,
+    mistake_finding,
+    mr_ben,
+    prmbench,
     procedural,
     processbench,
+    who_and_when,
 )
+from tests.evals.test_mr_ben import reply as mark, solution
+from tests.evals.test_prmbench import ROWS as STEPS, reply as judge
+from tests.evals.test_who_and_when import ROW as FAILURE
+from tests.support.openai_server import OpenAIServer
 from tests.support.rows import delta_row
-from tests.support.runs import metrics_of, succeed, table_of
+from tests.support.runs import local_model, metrics_of, succeed, table_of
 
 MOST = 15
 FIRST_ERROR = {
@@ -176,3 +186,71 @@ def test_reading_epochs_prints_nothing(tmp_path, caplog):
     caplog.clear()
     assert table_of(log, "detections")["total"] == 8
     assert not caplog.records
+
+
+def failure_file(tmp_path):
+    path = tmp_path / "failures.jsonl"
+    path.write_text(json.dumps(FAILURE))
+    return str(path)
+
+
+def rows_file(tmp_path, rows):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return str(path)
+
+
+def test_evals_with_several_scorers_register_few_metrics(tmp_path, serve):
+    mistakes = [
+        {"task": f"task {i}", "input": f"Input {i}", "steps": ["x", "y", "z"]}
+        | {"target": "t", "answer": "u", "mistake_index": i % 2 or None}
+        for i in range(4)
+    ]
+    marks = tmp_path / "marks.json"
+    marks.write_text(json.dumps({"a-0": [solution("a-0", "incorrect", "2")]}))
+    logs = {
+        "attribution": succeed(
+            who_and_when(source=failure_file(tmp_path), critic="last_step"), tmp_path
+        ),
+        "step_labels": succeed(agent_process(source="agent_sample", critic="last_step"), tmp_path),
+        "step_validity": serve(prmbench(source=rows_file(tmp_path, STEPS)), judge)[0],
+        "marking": serve(mr_ben(source=str(marks)), mark)[0],
+        "mistake_location": succeed(
+            mistake_finding(source=rows_file(tmp_path, mistakes), critic="no_error"), tmp_path
+        ),
+    }
+    dropped = {
+        "attribution": "out_of_range",
+        "step_labels": "first_error_accuracy_lower",
+        "step_validity": "step_count",
+        "marking": "error_accuracy",
+    }
+    for scorer, log in logs.items():
+        assert log.status == "success", log.error
+        assert 0 < len(registered(log)) <= MOST, registered(log)
+        assert log.results.headline is not None
+        table = table_of(log, scorer)
+        for name, value in metrics_of(log, scorer).items():
+            assert table[name] == pytest.approx(value, nan_ok=True), name
+        if scorer in dropped:
+            assert dropped[scorer] not in metrics_of(log, scorer)
+            assert dropped[scorer] in table
+    for scorer in ("step_validity", "mistake_location"):
+        assert "f1_score" in table_of(logs[scorer], "first_error")
+
+
+def test_marks_with_a_grader_register_few_metrics(tmp_path):
+    marks = tmp_path / "marks.json"
+    marks.write_text(json.dumps({"a-0": [solution("a-0", "incorrect", "2")]}))
+    with OpenAIServer(mark) as server:
+        roles = {"grader": local_model(server)}
+        task = mr_ben(source=str(marks))
+        log = succeed(task, tmp_path, local_model(server), model_roles=roles)
+    assert "mr_score" in metrics_of(log, "marking")
+    assert len(registered(log)) <= MOST
+
+
+def test_finding_errors_in_own_transcripts_registers_few_metrics(tmp_path):
+    row = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}]}
+    task = first_errors(log=rows_file(tmp_path, [row]), critic="last_step")
+    assert len(registered(succeed(task, tmp_path))) <= MOST

@@ -24,7 +24,7 @@ from misstep.scorers._attribution_replies import (
 )
 from misstep.solvers._attribution import Questions
 from tests.evals.test_agent_process import model_that
-from tests.support.runs import metrics_of, succeed
+from tests.support.runs import metrics_of, succeed, table_of
 
 SETS = ("Algorithm-Generated", "Hand-Crafted")
 ROW = {
@@ -55,7 +55,7 @@ def test_gold_1_matches_a_predicted_10_by_the_published_rule_only(own, tmp_path)
     log = succeed(who_and_when(source=own), tmp_path, model_that(lambda prompt: reply))
     assert scores_of(log)["attribution_published"] == {"agent": 1, "step": 1}
     assert scores_of(log)["attribution"] == {"agent": 1, "step": 0, "both": 0}
-    found = metrics_of(log, "attribution")
+    found = table_of(log, "attribution")
     assert (found["step_within_5"], found["out_of_range"]) == (0, 0)
     assert found["random_agent"] == pytest.approx(1 / 3)
     assert found["random_step"] == pytest.approx(1 / 12)
