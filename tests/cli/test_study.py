@@ -15,7 +15,8 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import table_of
 
 ROWS = 40
-CRITIC = "openai-api/local/critic"
+# A name of its own: Inspect keeps a model with its address, and other tests have other servers.
+CRITIC = "openai-api/local/studied"
 
 
 def command(folder, *options):

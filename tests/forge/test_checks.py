@@ -196,13 +196,14 @@ def test_the_command_prints_a_table_and_its_status_tells(tmp_path):
     done = CliRunner().invoke(cli, ["forge", "check", str(path)])
     assert done.exit_code == 0
     assert "1 of 1 examples pass every check." in done.output
-    rows = [spoilt(id="[bold]\x1b[31m", label=7), {"id": "x"}, GOOD, GOOD]
+    rows = [spoilt(id="[bold]", label=7), {"id": "x"}, GOOD, GOOD, spoilt(id="\x1b[31m")]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     done = CliRunner().invoke(cli, ["forge", "check", str(path), "--details"])
     assert done.exit_code == 1
     assert "first_change_elsewhere" in done.output
     assert "row 2 ('x'): problem: missing" in done.output
     assert "already used by row 3" in done.output
-    assert "1 of 4 examples pass every check." in done.output
+    assert "1 of 5 examples pass every check." in done.output
+    assert "is a control character" in done.output
     assert "\x1b[31m" not in done.output
     assert all(name in done.output for name in AUTOMATIC_CHECKS)
