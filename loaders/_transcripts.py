@@ -10,6 +10,7 @@ from inspect_ai.scorer import value_to_float
 
 from misstep.loaders._files import file_format, read_rows
 from misstep.loaders._trajectories import read_messages
+from misstep.plain_text import check_name
 from misstep.registry import DataError, user_path
 from misstep.trajectories import Message, from_inspect, render
 
@@ -51,6 +52,7 @@ def transcript_dataset(
     )
     samples, media = [], 0
     for name, task, messages, more in found:
+        _check_id(address, name)
         rendering = render(messages, tool_result_chars)
         if not rendering.steps:
             left_out[name] = "no assistant message"
@@ -75,6 +77,13 @@ def transcript_dataset(
             f"message, so there is no step to judge.{first} For all samples: --all."
         )
     return TranscriptDataset(samples, address.rpartition("/")[2], left_out)
+
+
+def _check_id(address: str, name: str) -> None:
+    try:
+        check_name(name)
+    except ValueError as problem:
+        raise DataError(f"{address}: id {name!r}: {problem}.") from None
 
 
 Found: TypeAlias = tuple[str, str, list[Message], dict[str, Any]]

@@ -22,6 +22,7 @@ from inspect_scout import (
 )
 
 from misstep.loaders import trajectory_dataset
+from misstep.providers import short_errors
 from misstep.registry import PROBLEM, SOLUTION, fill, find_domain
 from misstep.scorers import read_vote
 from misstep.solvers import windows
@@ -65,7 +66,8 @@ def first_error(
         text = ""
         for part in parts:
             asked = fill(prompt.template, {PROBLEM: task, SOLUTION: part.text})
-            output = await critic.generate([ChatMessageUser(content=asked)], config=config)
+            with short_errors():
+                output = await critic.generate([ChatMessageUser(content=asked)], config=config)
             text = output.completion
             step = read_vote(output.choices[0], "lenient").verdict
             if isinstance(step, Unread) or not NO_ERROR <= step < len(rendering.steps):

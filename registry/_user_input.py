@@ -14,6 +14,7 @@ _MAX_VALUES = 1_000_000
 """Values of a text. Aliases repeat values: a few lines can stand for billions."""
 _Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
+_PACKAGE = Path(__file__).parent
 _START = Path.cwd()
 """The user's folder. Inspect changes the working directory while it makes a task; the entry point
 imports this module before that."""
@@ -66,8 +67,10 @@ def parse_yaml(text: str) -> Any:  # noqa: ANN401
 
 def read_yaml(path: Path) -> Any:  # noqa: ANN401
     """Return the content of a registry file."""
+    # The package's own files are trusted. To check them too would slow down every start.
+    read = _content if path.parent == _PACKAGE else parse_yaml
     try:
-        return _content(path.read_text(encoding="utf-8"))
+        return read(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise RegistryError(f"{path}: cannot be read ({problem.strerror}).") from None
     except (yaml.YAMLError, UnicodeDecodeError) as problem:

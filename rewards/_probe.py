@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from inspect_ai.model import Model
 
-from misstep.providers import scoring_messages
+from misstep.providers import scoring_messages, short_errors
 from misstep.registry import Prm
 from misstep.rewards._prm_format import prm_input
 from misstep.samples import StepRewards
@@ -94,7 +94,8 @@ async def probe_prm(model: Model, prm: Prm) -> ProbeResult:
     """Score the probe's solutions with a model that scores steps. It stops at a missing reward."""
     rewards: list[list[float | None]] = []
     for solution in SOLUTIONS:
-        output = await model.generate(scoring_messages(solution.problem, solution.steps))
+        with short_errors():
+            output = await model.generate(scoring_messages(solution.problem, solution.steps))
         scored = StepRewards.model_validate(output.metadata or {})
         if scored.rewards is None or scored.missing:
             return ProbeResult(prm, rewards, scored.missing or "the model gave no rewards")

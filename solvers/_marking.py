@@ -6,6 +6,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep._inspect_private import PrerequisiteError
 from misstep.loaders import published_wording
+from misstep.providers import short_errors
 from misstep.registry import PROBLEM, STEP, STEPS, Wording, fill, find_marking_prompt
 from misstep.samples import MarkedMetadata, ReasonGrade
 from misstep.scorers import needs_grade
@@ -108,7 +109,8 @@ def mark_solution(wording: Wording = "own") -> Solver:
         about = state.metadata_as(MarkedMetadata)
         prompt = marking_prompt(about, state.input_text, wording)
         state.messages = [ChatMessageUser(content=prompt)]
-        state = await generate(state, tool_calls="none")
+        with short_errors():
+            state = await generate(state, tool_calls="none")
         grader = find_grader()
         left = state.store_as(ReasonGrade)
         left.grader = None if grader is None else str(grader)
@@ -117,7 +119,8 @@ def mark_solution(wording: Wording = "own") -> Solver:
         if grader is not None and asked is not None:
             text = grading_prompt(about, state.input_text, asked.step, asked.reason, wording)
             # Inspect's options of the task do not reach roles, so the published ones are set here.
-            output = await grader.generate(text, config=GenerateConfig(temperature=0.0))
+            with short_errors():
+                output = await grader.generate(text, config=GenerateConfig(temperature=0.0))
             left.decision = output.completion
         return state
 

@@ -9,6 +9,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect
 
 from misstep.loaders import published_wording
+from misstep.providers import short_errors
 from misstep.registry import STEPS, Wording, fill, find_mistake_prompt
 from misstep.samples import (
     GroupMetadata,
@@ -114,7 +115,8 @@ def find_mistake(
 
         if protocol == "trace":
             state.messages = messages(len(steps))
-            state = await generate(state, tool_calls="none")
+            with short_errors():
+                state = await generate(state, tool_calls="none")
             cut = _cut(state.output)
             verdict = cut or read_trace(state.output.completion, reading)
             record = VerdictRecord(

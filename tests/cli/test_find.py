@@ -186,6 +186,10 @@ def test_a_file_of_chat_messages_is_read_too(tmp_path):
     [
         ({"text": "no chat"}, "row 1: no messages"),
         ({"messages": [{"role": "king"}]}, r"row 1: messages\[0\] is not a chat message"),
+        (
+            {"id": "a\x00b", "messages": [{"role": "assistant", "content": "x"}]},
+            r"id 'a\\x00b': U\+0000 at place 1 is a control character",
+        ),
         ({"messages": [{"role": "user", "content": "x"}]}, "no failed sample has an assistant"),
     ],
 )

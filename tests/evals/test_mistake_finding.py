@@ -86,6 +86,16 @@ def test_both_orders_of_steps_give_the_same_verdicts(serve, rows, calls, request
     assert metrics_of(log, "mistake_location")["accuracy"] == 1.0
 
 
+def test_a_long_error_is_shortened(serve, rows):
+    def refuse(request, choice):
+        raise ValueError("x" * 8_000)
+
+    log, _ = serve(mistake_finding(source=rows), refuse)
+    assert log.status == "error"
+    assert "characters left out" in log.error.message
+    assert len(log.error.message) < 4_000
+
+
 @pytest.fixture
 def all_rows(real_data, monkeypatch):
     monkeypatch.setenv("MISSTEP_DATA", str(real_data))

@@ -102,3 +102,24 @@ def test_the_published_prompt_is_asked_for_by_name(rows, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(DataError, match="misstep data fetch mr_ben --wording"):
         mr_ben(source=rows, wording="published")
+
+
+@pytest.mark.parametrize("refused", ["critic", "grader"])
+def test_a_long_error_of_the_critic_or_the_grader_is_shortened(rows, tmp_path, refused):
+    def refusing(request, choice):
+        if request.body["model"] == refused:
+            raise ValueError("x" * 8_000)
+        return reply(request, choice)
+
+    with OpenAIServer(refusing) as server:
+        [log] = run_eval(
+            mr_ben(source=rows),
+            model=local_model(server),
+            model_roles={"grader": local_model(server, "openai-api/local/grader")},
+            log_dir=str(tmp_path / "logs"),
+            display="none",
+            limit=1,
+        )
+    assert log.status == "error"
+    assert "characters left out" in log.error.message
+    assert len(log.error.message) < 4_000

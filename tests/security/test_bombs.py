@@ -8,18 +8,20 @@ import pytest
 
 from misstep.loaders import load_rows
 from misstep.registry import DataError, MisstepError
+from misstep.registry._user_input import read_yaml
 from misstep.reports import export_log, read_logs
 from misstep.runs import read_sweep
 from tests.security.test_names import six_samples
 
 
-def test_a_yaml_file_whose_aliases_multiply_is_refused(tmp_path):
+@pytest.mark.parametrize("read", [lambda path: read_sweep(str(path)), read_yaml])
+def test_a_yaml_file_whose_aliases_multiply_is_refused(tmp_path, read):
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 10)]
     path = tmp_path / "sweep.yaml"
     path.write_text("\n".join(lines))
     with pytest.raises(MisstepError, match="more than 1,000,000 values"):
-        read_sweep(str(path))
+        read(path)
 
 
 def test_ordinary_aliases_are_read(tmp_path):
