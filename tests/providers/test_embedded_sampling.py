@@ -60,7 +60,7 @@ def test_concurrent_calls_give_the_same_logprobs_as_single_ones_after_a_cancelle
 
 
 def test_without_a_seed_calls_differ(ask):
-    assert ask(STORY, temperature=1).completion != ask(STORY, temperature=1).completion
+    assert len({ask(STORY, temperature=1).completion for _ in range(6)}) > 1
 
 
 def test_top_k_of_one_is_greedy(ask):

@@ -40,8 +40,11 @@ def test_scores_of_r_prm(data, figures, tmp_path, threshold, key, first):
     assert percent(strict["prmscore"]) == expected["overall"]["prmscore"]
     for group in ("simplicity", "soundness", "sensitivity"):
         assert percent(strict[group]) == pytest.approx(expected[group], abs=0.011)
-    seen = metrics_of(imported.log, "first_error")
-    got = [percent(seen[x]) for x in ("error_accuracy", "correct_accuracy", "f1_score")]
+    hits = {True: [], False: []}
+    for sample in imported.log.samples:
+        hits[sample.target == "-1"].append(sample.scores["first_error"].value == "C")
+    error, correct = (sum(hits[which]) / len(hits[which]) for which in (False, True))
+    got = [percent(x) for x in (error, correct, 2 * error * correct / (error + correct))]
     assert got == pytest.approx(first, abs=0.01)
 
 
