@@ -125,12 +125,15 @@ def _run_sweep(
     locks: ExitStack,
 ) -> list[RunProgress]:
     problems: dict[str, list[str]] = {}
+    waiting: Counter[str] = Counter()
 
     def progress(run: SweepRun) -> RunProgress:
         try:
             return run.progress()
         except Exception as error:
-            problems[run.folder] = [f"cannot be read: {error}"]
+            # A shard that still runs may be writing its log, which cannot be read then.
+            if not waiting[run.folder]:
+                problems[run.folder] = [f"cannot be read: {error}"]
             return RunProgress(run, 0, run.eval.shards)
 
     states = {run.folder: progress(run) for run in runs}
@@ -144,7 +147,7 @@ def _run_sweep(
                 jobs += [] if states[folder].finished else state.run.jobs()
             except Exception as error:
                 problems[folder] = [str(error)]
-    waiting = Counter(job.folder for job in jobs)
+    waiting.update(job.folder for job in jobs)
 
     def settle(run: SweepRun) -> None:
         try:
