@@ -166,6 +166,24 @@ def test_shards_that_are_done_are_joined_without_running_any(runs):
     assert state.finished
 
 
+def test_a_shard_log_that_is_being_written_does_not_keep_its_run_from_being_joined(runs):
+    [run] = runs
+    unfinished = Path(run.folder) / "2" / "2026-01-01T00-00-00_processbench_x.eval"
+
+    def execute(jobs):
+        for job, problem in in_process()(jobs):
+            # While the other shards end, the last one has begun to write its log.
+            if job.shard < 2:
+                unfinished.parent.mkdir(exist_ok=True)
+                unfinished.write_bytes(b"PK")
+            yield job, problem
+            unfinished.unlink(missing_ok=True)
+
+    [state] = run_sweep(runs, execute, lambda _: None)
+    assert state.problem is None
+    assert state.finished
+
+
 def test_a_shard_log_that_cannot_be_joined_is_a_problem_of_its_run_alone(runs, monkeypatch):
     def broken(self):
         raise ValueError("cannot be joined")
