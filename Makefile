@@ -23,7 +23,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # `make test COVERAGE=1` measures which lines the tests run.
 PYTEST_OPTIONS := -n 3 --dist loadfile $(if $(COVERAGE),$(PACKAGES:%=--cov=%) --cov=misstep --cov-fail-under=90)
 
-.PHONY: help setup demo test unit lint types linked docs pictures wheel canary bench soak short audit reference lock clean
+.PHONY: help setup demo test unit lint types linked docs pictures wheel canary bench soak short audit reference sizes lock clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
@@ -103,6 +103,9 @@ audit: setup  ## Look up known vulnerabilities of the pinned packages in the pac
 
 reference: setup  ## Run the reference results again and write their table.
 	$(BIN)/misstep reference
+
+sizes: setup  ## Measure the sizes of all evals by dry runs on their rows.
+	$(BIN)/python -m benchmarks.sizes
 
 lock:  ## Pin the newest packages that pyproject.toml allows.
 	$(UV) pip compile $(LOCK_OPTIONS) --output-file requirements.lock

@@ -32,7 +32,9 @@ from misstep.reports import (
 @click.option("--model", required=True, help="Model, in the syntax of `inspect eval --model`.")
 @task_args_option
 @limit_option
-@count_option("--completion", None, 1, "Tokens of one completion. Default: the registry's mean.")
+@count_option(
+    "--completion", None, 1, "Tokens of one completion. Default: what the registry assumes."
+)
 @log_option("Use the mean length of completions in this log or folder of logs. Repeatable.")
 @click.option(
     "--like",
@@ -89,8 +91,7 @@ def _print(console: Console, result: RunEstimate, notes: list[str]) -> None:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     table.add_row("samples", f"{result.samples:,}", "")
-    if result.calls is not None:
-        table.add_row("calls", f"{result.calls:,}", f"{result.completions:,} completions")
+    table.add_row("calls", f"{result.calls:,}", f"{result.completions:,} completions")
     about = "" if result.prompt_exact else "~"
     table.add_row("prompt tokens", f"{about}{result.prompt_tokens:,}", shown(result.prompt_rule))
     table.add_row(

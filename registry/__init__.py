@@ -78,10 +78,13 @@ from misstep.registry._user_input import parse_yaml, task_arguments, user_path
 from misstep.registry._variants import (
     CHARACTERS_PER_TOKEN,
     Eval,
+    Replies,
     RunConfig,
     Size,
+    assumed_replies,
     evals,
     find_run_config,
     register_variants,
     run_configs,
+    sizes,
 )

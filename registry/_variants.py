@@ -34,13 +34,15 @@ CHARACTERS_PER_TOKEN = 3
 
 
 class Size(Fact):
-    """What a run needs at its default settings."""
+    """What a run needs at its default settings. `python -m benchmarks.sizes` measures it."""
 
     samples: int = Field(gt=0)
     prompt_tokens: int = Field(gt=0)
     """The sum over all samples."""
     completion_tokens: int = Field(gt=0)
     """The sum over all samples."""
+    measured: str
+    """The rows that it was measured on."""
 
     @property
     def tokens(self) -> int:
@@ -48,13 +50,27 @@ class Size(Fact):
         return self.prompt_tokens + self.completion_tokens
 
 
+class Replies(Fact):
+    """What an estimate assumes of the replies of a model."""
+
+    tokens: list[int] = Field(default=[500], min_length=1)
+    """The tokens of the replies of one conversation, in turn. The last number stands for all later
+    ones."""
+    text: str = r"+ {reasoning}[Right] \boxed{-1}"
+    """A reply that says that there is no error, so that step judges are asked about all steps."""
+    steps: int | None = Field(default=None, gt=0)
+    """In a search: the steps of a solution. Each has the tokens of a reply."""
+    judgement: int | None = Field(default=None, gt=0)
+    """In a search: the tokens of a judgement of one step."""
+
+
 class Variant(Fact):
     """A named set of task arguments."""
 
     description: str
     args: dict[str, Any]
-    size: Size | None = None
-    """None if it is unknown; the variants of the package have one."""
+    replies: Replies | None = None
+    """Default: those of the eval."""
     reference: dict[str, Any] | None = None
     """More arguments for its reference results, if the variant needs no download."""
 
@@ -65,10 +81,7 @@ class Eval(Fact):
     description: str
     version: int = Field(gt=0)
     """Increased when a change makes new results incomparable with old ones."""
-    size: Size
-    completions: list[int] = Field(default_factory=list)
-    """Assumed tokens of the completions of one conversation, in turn; the last number stands for
-    all later ones. Default: the mean of `size`."""
+    replies: Replies = Replies()
     variants: dict[str, Variant] = Field(default_factory=dict)
 
 
@@ -102,6 +115,18 @@ class EvalFile(FactFile[Eval]):
 
 evals = EvalFile("evals.yaml", Eval, "eval")
 """All evals by name."""
+
+
+def sizes() -> dict[str, Size]:
+    """Return the sizes of evals (`procedural`) and of their variants (`procedural.small`)."""
+    return read_facts("sizes.yaml", dict[str, Size], FOLDER)
+
+
+def assumed_replies(name: str) -> Replies:
+    """Return what an estimate assumes of the replies to an eval or a variant."""
+    eval_name, _, variant = name.partition(".")
+    entry = evals()[eval_name]
+    return (variant and entry.variants[variant].replies) or entry.replies
 
 
 def register_variants(base: Callable[..., Task], name: str | None = None) -> None:

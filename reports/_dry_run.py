@@ -12,22 +12,35 @@ from inspect_ai.model import (
     ChatMessageAssistant,
     ChatMessageUser,
     GenerateConfig,
+    Logprob,
+    Logprobs,
     Model,
     ModelName,
     ModelOutput,
     ModelUsage,
+    TopLogprob,
     get_model,
 )
 from inspect_ai.scorer import Target
 from inspect_ai.solver import Generate, TaskState
 
 from misstep._inspect_private import set_active_models
-from misstep.registry import CHARACTERS_PER_TOKEN
+from misstep.registry import CHARACTERS_PER_TOKEN, Replies
 
 _FILLER = "It follows from what is given, and both sides agree. "
 _MARK = "[Right]"
-"""It is in every completion, so that the completions in a prompt can be counted."""
-_VERDICT = rf"+ {_MARK} \boxed{{-1}}"
+"""It is in the replies of a conversation, so that the replies in a prompt can be counted."""
+_BLANK_LINE = "\n\n"
+"""Between the steps of a solution. A search that asks for one step stops there."""
+_SEARCHED = 20
+"""Samples of a search that are walked through. Its calls are too many for all samples."""
+_PROBABILITIES = Logprobs(
+    content=[
+        Logprob(token=right, logprob=-0.1, top_logprobs=[TopLogprob(token=wrong, logprob=-2.4)])
+        for right, wrong in (("+", "-"), ("Right", "Wrong"))
+    ]
+)
+"""The probabilities that judges of steps read."""
 _MODEL = "mockllm/model"
 
 
@@ -48,6 +61,9 @@ class DryRun:
     """The calls of a task, and how many samples failed."""
 
     samples: int = 0
+    """The samples that were walked through."""
+    total: int = 0
+    """The samples of the run. There can be more of them only in a search."""
     calls: list[ModelCall] = field(default_factory=list)
     failed: int = 0
     failure: str | None = None
@@ -59,14 +75,11 @@ class DryRun:
 
 
 async def dry_run(
-    task: Task, lengths: Sequence[int], limit: int | None = None, roles: Sequence[str] = ()
+    task: Task, replies: Replies, limit: int | None = None, roles: Sequence[str] = ()
 ) -> DryRun:
-    """Run the solver of a task with a model that gives the same answer to everything.
+    """Run the solver of a task with a model that gives the assumed replies.
 
-    The answer says that there is no error, in a form that every critic can read, so that step
-    judges are asked about all steps. `lengths` are the tokens of the completions of a conversation,
-    in turn; the last one stands for all later ones. `roles` are the roles of other models that the
-    task calls.
+    `roles` are the roles of other models that the task calls.
     """
     walked = DryRun()
 
@@ -75,15 +88,20 @@ async def dry_run(
     ) -> ModelOutput:
         count = config.num_choices or 1
         earlier = sum(message.text.count(_MARK) for message in messages)
-        tokens = lengths[min(earlier, len(lengths) - 1)]
-        tokens = min(tokens, config.max_tokens or tokens)
+        if replies.steps and not role:
+            tokens, texts = _steps(replies, earlier, _BLANK_LINE in (config.stop_seqs or ()), count)
+        else:
+            tokens = replies.tokens[min(earlier, len(replies.tokens) - 1)]
+            tokens = min(replies.judgement or tokens, config.max_tokens or tokens)
+            texts = [_written(replies.text, tokens)] * count
         walked.calls.append(ModelCall(list(messages), count, config.max_tokens, tokens, role))
-        length = max(0, tokens * CHARACTERS_PER_TOKEN - len(_VERDICT))
-        filler = (_FILLER * (length // len(_FILLER) + 1))[:length]
-        text = _VERDICT.replace(" ", f" {filler}", 1)
         choices = [
-            ChatCompletionChoice(message=ChatMessageAssistant(content=text), stop_reason="stop")
-            for _ in range(count)
+            ChatCompletionChoice(
+                message=ChatMessageAssistant(content=text),
+                stop_reason="stop",
+                logprobs=_PROBABILITIES if config.logprobs else None,
+            )
+            for text in texts
         ]
         return ModelOutput(model=_MODEL, choices=choices, usage=ModelUsage())
 
@@ -97,7 +115,9 @@ async def dry_run(
     model = stand_in(None)
     set_active_models(model, task.config, {role: stand_in(role) for role in roles})
     generate = _generate(answer, task.config)
-    for sample in list(task.dataset)[:limit]:
+    samples = list(task.dataset)[:limit]
+    walked.total = len(samples)
+    for sample in samples[:_SEARCHED] if replies.steps else samples:
         walked.samples += 1
         try:
             await task.solver(_task_state(sample, model), generate)
@@ -105,6 +125,28 @@ async def dry_run(
             walked.failed += 1
             walked.failure = walked.failure or f"{type(problem).__name__}: {problem}"
     return walked
+
+
+def _written(template: str, tokens: int) -> str:
+    """Return a reply of about this many tokens."""
+    length = max(0, tokens * CHARACTERS_PER_TOKEN - len(template.replace("{reasoning}", "")))
+    filler = (_FILLER * (length // len(_FILLER) + 1))[:length]
+    return template.replace("{reasoning}", filler)
+
+
+def _steps(replies: Replies, earlier: int, single: bool, count: int) -> tuple[int, list[str]]:
+    """Return the tokens and the texts of solutions, or of their next step. No two are equal."""
+    steps, [each, *_] = replies.steps or 1, replies.tokens
+    start, stop = (min(earlier, steps - 1),) * 2 if single else (0, steps - 1)
+    texts = []
+    for number in range(count):
+        last = rf" \boxed{{{number}}}"
+        written = [
+            _written(f"{number}. {{reasoning}}{_MARK}{last if step == steps - 1 else ''}", each)
+            for step in range(start, stop + 1)
+        ]
+        texts.append(_BLANK_LINE.join(written))
+    return each * (stop - start + 1), texts
 
 
 def _generate(

@@ -18,7 +18,8 @@ from misstep.registry import (
     CHARACTERS_PER_TOKEN,
     MisstepError,
     Price,
-    Size,
+    Replies,
+    assumed_replies,
     evals,
     parse_yaml,
     price_of,
@@ -26,10 +27,8 @@ from misstep.registry import (
 )
 from misstep.reports._dry_run import DryRun, dry_run
 from misstep.reports._runs import Run, read_logs, read_run
-from misstep.reports._tasks import eval_sizes, load_task, run_coroutine
+from misstep.reports._tasks import load_task, run_coroutine
 
-COMPLETION = 500
-"""The default tokens of a completion: the registry's estimate of a critique."""
 _PROTOCOL = ("critic", "style", "calls", "votes", "adaptive", "structured")
 """Task arguments that decide how long completions are."""
 _ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
@@ -41,13 +40,13 @@ with tiktoken"), for all chat models since 2023. A role is one more token."""
 
 @dataclass(frozen=True)
 class RunEstimate:
-    """What a run will use. Numbers that depend on the answers are None."""
+    """What a run will use."""
 
     task: str
     model: str
     samples: int
-    calls: int | None
-    completions: int | None
+    calls: int
+    completions: int
     prompt_tokens: int
     prompt_rule: str
     prompt_exact: bool
@@ -56,6 +55,10 @@ class RunEstimate:
     price: float | None
     """In dollars, if it is known."""
     price_source: str | None
+    roles: tuple[str, ...]
+    """The roles of other models that are called. Their tokens are included."""
+    measured: int
+    """Samples of the dry run. In a search they stand for all samples."""
     failed: int
     """Samples whose dry run failed."""
     failure: str | None
@@ -69,53 +72,59 @@ class RunEstimate:
 def estimate(
     task: Task,
     model: str,
-    completion: int | Sequence[int] | None = None,
+    completion: int | None = None,
     runs: Sequence[Run] = (),
     price: tuple[Price, str] | None = None,
     limit: int | None = None,
     roles: Sequence[str] = (),
-    size: Size | None = None,
+    replies: Replies | None = None,
 ) -> RunEstimate:
-    """Estimate what a run of a task will use.
+    """Estimate what a run of a task will use, by a dry run.
 
-    `completion` has the tokens of a completion, or of the completions of a conversation in turn.
+    `completion` is the number of tokens of a reply. By default the replies are as assumed, or as
+    long as in earlier runs.
     """
+    replies = replies or Replies()
+    if completion is not None:
+        replies = replies.model_copy(update={"tokens": [completion]})
     counter = token_counter(model)
-    given = [completion] if isinstance(completion, int) else list(completion or ())
-    walked = run_coroutine(dry_run(task, given or [COMPLETION], limit, roles))
+    walked = run_coroutine(dry_run(task, replies, limit, roles))
+    if walked.samples and walked.failed == walked.samples:
+        raise MisstepError(_failure(task, walked))
 
     async def count_prompts() -> int:
         return sum([await counter.count(call.messages) for call in walked.calls])
 
-    prompt_tokens = run_coroutine(count_prompts())
-    completion_tokens, rule = _completion_tokens(walked, given, runs)
-    prompt_rule, exact = counter.rule, counter.exact
-    is_search = any(call.role for call in walked.calls)
-    if is_search and size:
-        prompt_tokens, exact = round(walked.samples * size.prompt_tokens / size.samples), False
-        prompt_rule = "the registry's mean per sample: the calls of a search depend on the answers"
-        if not runs:
-            completion_tokens = round(walked.samples * size.completion_tokens / size.samples)
-            rule = "the registry's mean per sample"
+    scale = walked.total / max(1, walked.samples)
+    prompt_tokens = round(scale * run_coroutine(count_prompts()))
+    completion_tokens, rule = _completion_tokens(walked, replies, () if completion else runs)
     cost = None
     if price is not None:
         cost = (prompt_tokens * price[0].input + completion_tokens * price[0].output) / 1e6
     return RunEstimate(
         task=task.name,
         model=model,
-        samples=walked.samples,
-        calls=None if is_search else len(walked.calls),
-        completions=None if is_search else walked.completions,
+        samples=walked.total,
+        calls=round(scale * len(walked.calls)),
+        completions=round(scale * walked.completions),
         prompt_tokens=prompt_tokens,
-        prompt_rule=prompt_rule,
-        prompt_exact=exact,
+        prompt_rule=counter.rule + (f"; {walked.samples} samples, scaled" if scale > 1 else ""),
+        prompt_exact=counter.exact and scale == 1,
         completion_tokens=completion_tokens,
         completion_rule=rule,
         price=cost,
         price_source=price[1] if price else None,
+        roles=tuple(sorted({call.role for call in walked.calls if call.role})),
+        measured=walked.samples,
         failed=walked.failed,
         failure=walked.failure,
     )
+
+
+def _failure(task: Task, walked: DryRun) -> str:
+    reason = walked.failure or ""
+    cure = " Add --model-role ROLE=<model>." if "Model role" in reason else ""
+    return f"{task.name}: all samples failed in the dry run: {reason}{cure}"
 
 
 def estimate_eval(
@@ -131,27 +140,22 @@ def estimate_eval(
     """Estimate a run of a registered eval, as `estimate` does.
 
     The limit may be a range (start and stop, counted from 0). `prices` is a file of prices in
-    Inspect's format, which overrides the registry. The default completion is the registry's mean.
+    Inspect's format, which overrides the registry.
     """
     task = load_task(name, arguments)
-    plain = name.removeprefix("misstep/")
-    sizes = {known: size for known, _, size in eval_sizes()}
-    size = sizes[plain] or evals()[plain.partition(".")[0]].size
     start, stop = limit if isinstance(limit, tuple) else (0, limit)
     if start:
         task.dataset = task.dataset[start:stop]
         stop = None
-    lengths = [completion] if completion else evals()[plain.partition(".")[0]].completions
-    lengths = lengths or [_registered_completion(name, size)]
     return estimate(
         task,
         model,
-        () if runs and not completion else lengths,
+        completion,
         runs,
         price_with_source(model, prices),
         stop,
         roles,
-        size,
+        assumed_replies(name.removeprefix("misstep/")),
     )
 
 
@@ -171,27 +175,21 @@ def comparable_runs(
 
 def estimate_notes(arguments: dict[str, Any], result: RunEstimate) -> Iterator[str]:
     """Yield sentences on the limits of an estimate."""
+    eval_name, _, variant = result.task.removeprefix("misstep/").partition(".")
+    if variant:
+        arguments = evals()[eval_name].variants[variant].args | arguments
     if arguments.get("adaptive"):
         yield "Adaptive voting: this is the smallest number of calls, if all votes agree."
-    if arguments.get("critic") == "stepwise":
-        yield "Stepwise: this is the largest number of calls, if every step is judged right."
+    ways = {arguments.get("critic"), arguments.get("protocol")}
+    if ways & {"stepwise", "step_by_step", "step", "step_cot"}:
+        yield "By step: this is the largest number of calls, if every step is judged right."
+    if result.roles:
+        yield f"Other models are called too; all tokens are counted at the price of {result.model}."
     if result.failed:
         yield (
-            f"{result.failed:,} of {result.samples:,} samples failed in the dry run; only their "
+            f"{result.failed:,} of {result.measured:,} samples failed in the dry run; only their "
             f"calls before the failure are counted: {result.failure}"
         )
-
-
-def _registered_completion(name: str, size: Size) -> int:
-    """Return the tokens of a completion by the registry, if the task has defaults that work."""
-    try:
-        walked = run_coroutine(dry_run(load_task(name, {}), [COMPLETION], 3, ()))
-    except MisstepError:
-        return COMPLETION
-    if not walked.completions or any(call.role for call in walked.calls):
-        return COMPLETION
-    per_sample = size.completion_tokens / size.samples
-    return max(1, round(per_sample * walked.samples / walked.completions))
 
 
 def price_with_source(model: str, file: Path | None = None) -> tuple[Price, str] | None:
@@ -218,18 +216,19 @@ def _prices_in(file: Path) -> dict[str, Price]:
         ) from None
 
 
-def _completion_tokens(
-    walked: DryRun, given: Sequence[int], runs: Sequence[Run]
-) -> tuple[int, str]:
-    if runs and not given:
-        tokens = [sample.output_tokens for run in runs for sample in run.scored]
+def _completion_tokens(walked: DryRun, replies: Replies, runs: Sequence[Run]) -> tuple[int, str]:
+    tokens = [sample.output_tokens for run in runs for sample in run.scored]
+    if tokens:
         average = mean(tokens)
         rule = f"{average:,.0f} per sample, the mean of {len(tokens):,} samples of earlier runs"
-        return round(average * walked.samples), rule
-    lengths = given or [COMPLETION]
+        return round(average * walked.total), rule
     total = sum(call.tokens * call.completions for call in walked.calls)
-    is_cut = any(call.max_tokens and call.max_tokens < max(lengths) for call in walked.calls)
-    each = ", then ".join(f"{length:,}" for length in lengths)
+    each = ", then ".join(f"{length:,}" for length in replies.tokens)
+    if replies.steps:
+        rule = f"{replies.steps} steps of {each}, and {replies.judgement} per judgement"
+        return round(total * walked.total / max(1, walked.samples)), rule
+    longest = max(replies.tokens)
+    is_cut = any(call.max_tokens and call.max_tokens < longest for call in walked.calls)
     return total, f"{each} each{', or the token limit if it is lower' if is_cut else ''}"
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from inspect_ai import Task
 from inspect_ai.util import registry_create
 
-from misstep.registry import MisstepError, Size, UnknownNameError, evals
+from misstep.registry import MisstepError, Size, UnknownNameError, evals, sizes
 
 T = TypeVar("T")
 
@@ -28,10 +28,12 @@ def eval_sizes() -> Iterator[tuple[str, str, Size | None]]:
 
     A user's own variant may have no size.
     """
+    known = sizes()
     for name, entry in evals().items():
-        yield name, entry.description, entry.size
+        yield name, entry.description, known.get(name)
         for variant, facts in entry.variants.items():
-            yield f"{name}.{variant}", facts.description, facts.size
+            full = f"{name}.{variant}"
+            yield full, facts.description, known.get(full)
 
 
 def load_task(name: str, arguments: dict[str, Any]) -> Task:

@@ -4,14 +4,14 @@ import pytest
 from inspect_ai.util import registry_create
 
 import misstep.registry.entry_point  # noqa: F401
-from misstep.registry import evals
+from misstep.registry import sizes
 
 SAMPLES = {"processbench": "sample", "procedural": "small", "error-recovery": "sample"}
 
 
 @pytest.mark.parametrize(("name", "variant"), SAMPLES.items())
 def test_a_variant_runs_by_its_own_name(name, variant):
-    size = evals()[name].variants[variant].size.samples
+    size = sizes()[f"{name}.{variant}"].samples
     assert len(registry_create("task", f"misstep/{name}.{variant}").dataset) == size
 
 

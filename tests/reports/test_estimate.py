@@ -7,12 +7,13 @@ from datetime import date
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.sizes import measure
 from misstep.cli._main import cli
 from misstep.evals.deltabench_sections import deltabench_sections
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
 from misstep.loaders import load_rows
-from misstep.registry import CHARACTERS_PER_TOKEN, MisstepError, Price, price_of, prices
+from misstep.registry import CHARACTERS_PER_TOKEN, MisstepError, Price, price_of, prices, sizes
 from misstep.reports import estimate, estimate_eval, eval_sizes, measured_completion
 from misstep.reports._estimate import token_counter
 from tests.reports.conftest import ROWS
@@ -121,33 +122,74 @@ def test_without_its_file_tiktoken_is_not_asked(monkeypatch, tmp_path):
     assert not token_counter("vllm/Qwen/Qwen2.5-7B-Instruct").exact
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "processbench.sample",
-        "processbench.gsm8k",
-        "processbench.math",
-        "procedural.small",
-        "error-recovery",
-        "error-recovery.small",
-        "error-recovery.medium.other-reasoning",
-        "error-recovery.sample",
-    ],
+BUNDLED = (
+    "processbench.sample",
+    "procedural.small",
+    "error-recovery.sample",
+    "agent_process.sample",
 )
-def test_the_list_and_the_estimate_have_the_same_sizes(name, real_data):
+MIRRORED = (
+    "processbench",
+    "processbench.math",
+    "deltabench.code",
+    "mr_ben.mr_gsm8k",
+    "error-recovery",
+    "error-recovery.medium.other-reasoning",
+    "who_and_when.algorithm",
+)
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_the_list_and_the_estimate_have_the_same_sizes(name):
     """There is one way to estimate: the sizes in the list are those of a dry run on the rows."""
     listed = {known: size for known, _, size in eval_sizes()}[name]
     found = estimate_eval(name, {}, MODEL)
-    assert found.samples == listed.samples
-    assert found.prompt_tokens == pytest.approx(listed.prompt_tokens, rel=0.01)
-    assert found.completion_tokens == pytest.approx(listed.completion_tokens, rel=0.01)
+    assert (found.samples, found.prompt_tokens) == (listed.samples, listed.prompt_tokens)
+    assert found.completion_tokens == listed.completion_tokens
+
+
+@pytest.mark.parametrize("name", MIRRORED)
+def test_the_sizes_of_published_sets_are_measured_on_their_rows(name, real_data, monkeypatch):
+    monkeypatch.setenv("MISSTEP_DATA", str(real_data))
+    assert measure(name) == sizes()[name]
+
+
+def test_a_search_is_estimated_with_its_reward_model():
+    found = estimate_eval("guided_search.sample", {}, MODEL, roles=["reward"])
+    # A step: one call for eight candidates, and one judgement of each.
+    assert (found.samples, found.measured, found.calls) == (64, 20, 64 * 8 * (1 + 8))
+    assert found.completions == 64 * 8 * (8 + 8)
+    assert found.completion_tokens == 64 * 8 * 8 * (60 + 300)
+    listed = sizes()["guided_search.sample"]
+    assert (found.prompt_tokens, found.completion_tokens) == (
+        listed.prompt_tokens,
+        listed.completion_tokens,
+    )
+
+
+def test_an_estimate_that_is_impossible_says_so():
+    with pytest.raises(MisstepError, match=r"all samples failed .*'reward'.* Add --model-role"):
+        estimate_eval("guided_search.sample", {}, MODEL)
+
+
+def test_a_judge_of_steps_is_asked_about_all_steps(tmp_path):
+    from misstep.evals.mistake_finding import mistake_finding
+    from misstep.registry import assumed_replies
+
+    row = {"input": "1 + 1?", "steps": ["1", "2", "3"], "target": "2", "answer": "2"}
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row | {"mistake_index": None, "task": "sums"}), encoding="utf-8")
+    for protocol in ("step", "step_cot"):
+        task = mistake_finding(source=str(path), protocol=protocol)
+        replies = assumed_replies(f"mistake_finding.{protocol}")
+        assert estimate(task, MODEL, replies=replies).calls == 3
 
 
 def test_reasoning_and_answer_have_their_own_lengths():
     found = estimate_eval("error-recovery.sample", {}, MODEL, limit=1)
     # Three conversations; the variant cuts the reasoning at 32 tokens.
     assert (found.calls, found.completion_tokens) == (6, 3 * (32 + 20))
-    assert found.completion_rule.startswith("200, then 20 each")
+    assert found.completion_rule.startswith("261, then 20 each")
 
 
 def test_completions_can_be_as_long_as_in_a_log(folder, runs):
