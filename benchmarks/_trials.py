@@ -39,6 +39,10 @@ HOSTILE = (
     "[/]\x1b[2J \\boxed{[link=x]1[/link]}",
 )
 """Replies that are nested, long, cut off, or that look like markup."""
+LONGEST_ERROR = 30_000
+"""Characters of the error of a sample, which has the request and the start of the response."""
+MOST_SECONDS = 1.0
+"""CPU time of a sample that fails."""
 
 
 @dataclass(frozen=True)
@@ -241,6 +245,22 @@ class Trials:
 
             return self._trial("hostile replies", server, problem)
 
+    def long_errors(self, provider: str) -> Trial:
+        """Refusals of 200 kB: every sample fails with a short error, in little time."""
+        with OpenAIServer(critic, faults=_faults(Fault.LONG_REFUSAL, 1)) as server:
+
+            def problem() -> str:
+                start = time.process_time()
+                log = self._run(server.url, provider, HOSTILE_SAMPLES, fail_on_error=False)
+                seconds = (time.process_time() - start) / HOSTILE_SAMPLES
+                samples = read_eval_log(log.location).samples or []
+                errors = [len(one.error.message) for one in samples if one.error]
+                if len(errors) != HOSTILE_SAMPLES or max(errors) > LONGEST_ERROR:
+                    return f"{len(errors)} errors of up to {max(errors, default=0):,} characters"
+                return f"{seconds:.1f} s of CPU a sample" if seconds > MOST_SECONDS else ""
+
+            return self._trial(f"long refusals, {provider}", server, problem)
+
     def _trial(self, name: str, server: OpenAIServer, find_problem: Callable[[], str]) -> Trial:
         start = time.monotonic()
         try:
@@ -249,7 +269,13 @@ class Trials:
             problem = f"{type(error).__name__}: {error}"
         return Trial(name, problem, len(server.requests), time.monotonic() - start)
 
-    def _run(self, url: str, provider: str = "openai-api", limit: int | None = None) -> EvalLog:
+    def _run(
+        self,
+        url: str,
+        provider: str = "openai-api",
+        limit: int | None = None,
+        fail_on_error: bool = True,
+    ) -> EvalLog:
         [log] = evaluate(
             EVAL,
             task_args={"votes": VOTES},
@@ -257,7 +283,8 @@ class Trials:
             log_dir=self._folder,
             display="none",
             log_level="error",
-            retry_on_error=30,
+            retry_on_error=30 if fail_on_error else 0,
+            fail_on_error=fail_on_error,
             limit=limit or self._limit,
         )
         return log

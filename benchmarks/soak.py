@@ -1,6 +1,6 @@
 """Long trials of endurance: whatever fails, the metrics are those of an undisturbed run.
 
-python -m benchmarks.soak            # faults at 1, 10 and 30%; a dead server; kills; two at once
+python -m benchmarks.soak            # faults at 1, 10 and 30%; kills; two at once; hostile servers
 python -m benchmarks.soak --short    # the same at 10% alone, on fewer samples
 """
 
@@ -61,6 +61,8 @@ def _trials(short: bool) -> Iterator[Trial]:
         yield trials.split_killed()
         yield trials.two_at_once()
         yield trials.hostile_replies()
+        for provider in PROVIDERS:
+            yield trials.long_errors(provider)
 
 
 if __name__ == "__main__":

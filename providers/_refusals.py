@@ -6,8 +6,10 @@ from contextlib import contextmanager
 from enum import StrEnum
 from weakref import WeakKeyDictionary
 
-from inspect_ai.model import Model, ModelAPI, ModelName, ModelOutput
+from inspect_ai.model import Model, ModelAPI, ModelName, ModelOutput, model_roles
 
+from misstep._inspect_private import active_model
+from misstep.providers._http import bound_error_bodies
 from misstep.registry import ModelError, find_provider
 
 
@@ -81,7 +83,13 @@ _LONGEST = 3_000
 
 @contextmanager
 def short_errors() -> Iterator[None]:
-    """Shorten the messages of errors inside the `with` block: a server can send any text."""
+    """Shorten the messages of errors inside the `with` block: a server can send any text.
+
+    Inspect formats an error before it gets here, so its providers shorten error responses too.
+    """
+    for model in (active_model(), *model_roles().values()):
+        if model is not None:
+            bound_error_bodies(model.api)
     try:
         yield
     except Exception as error:

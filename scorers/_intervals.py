@@ -287,13 +287,20 @@ def multinomial_draws(counts: "Sequence[int] | NDArray[np.int64]") -> Draws:
     return drawn.astype(np.float64)
 
 
-def from_draws(value: float, draws: Draws) -> Estimate:
-    """Return an estimate with the percentile interval and the standard deviation of its draws."""
+def from_draws(value: float, draws: Draws, clusters: int = 0) -> Estimate:
+    """Return an estimate with the percentile interval and the standard deviation of its draws.
+
+    If all draws are equal, as those of a critic that is always right, then the number of clusters
+    gives the width, as in `share`.
+    """
     import numpy as np
 
     known = draws[~np.isnan(draws)]
     if isnan(value) or known.size == 0:
         return Estimate(value, nan, nan)
+    if clusters and np.ptp(known) < 1e-9:
+        alike = _Sample(value, clusters, _student(clusters - 1) if clusters > 1 else _Z)
+        return _estimate(value, alike.bound(-alike.critical), alike.bound(alike.critical))
     tail = (1 - LEVEL) / 2 * 100
     lower, upper = np.percentile(known, [tail, 100 - tail])
     return Estimate(value, float(lower), float(upper), float(known.std(ddof=1)))

@@ -90,7 +90,8 @@ def _metrics(samples: list[MarkingSample], published: bool) -> Iterator[tuple[st
         parts = [(0.0 if isnan(mcc) else mcc, step, reason) for mcc, step, reason in parts]
     mcc, step, reason = (_mean([part[i] for part in parts]) for i in range(3))
     cut = _mean([max(0.0, part[0]) if part[0] == part[0] else nan for part in parts])
-    score = from_draws(_weighted(cut, step), _draws(subjects))
+    questions = len({(sample.subset, sample.cluster) for sample in samples})
+    score = from_draws(_weighted(cut, step), _draws(subjects), questions)
     yield "mr_score_without_reason", score.value
     yield "mcc", mcc
     yield "task2_accuracy", step

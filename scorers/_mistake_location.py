@@ -38,11 +38,14 @@ def location_metrics() -> Metric:
 
 def _metrics(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:
     hits: dict[str, list[float]] = {}
-    for score in scores:
-        task = GroupMetadata.model_validate(score.sample_metadata or {}).subset or ""
+    clusters: dict[str, list[str]] = {}
+    for number, score in enumerate(scores):
+        about = GroupMetadata.model_validate(score.sample_metadata or {})
+        task = about.subset or ""
         hits.setdefault(task, []).append(_hit(score.score.value))
-    mean = mean_estimate([share(own) for own in hits.values()])
-    pooled = share([hit for own in hits.values() for hit in own])
+        clusters.setdefault(task, []).append(about.cluster or f"sample {number}")
+    mean = mean_estimate([share(hits[task], clusters[task]) for task in hits])
+    pooled = share(*([x for own in of.values() for x in own] for of in (hits, clusters)))
     yield "mean_task_accuracy", mean.value
     yield "accuracy", pooled.value
     answers = [score.score.answer for score in scores]

@@ -169,7 +169,8 @@ def _interval(samples: Sequence[PrmScoreSample], value: float, published: bool) 
             sums[i] += count
     cells, counts = np.unique(np.array(list(clusters.values())), axis=0, return_counts=True)
     tp, fp, tn, fn = (multinomial_draws(counts) @ cells).T
-    return from_draws(value, (_f1_draws(tp, fp, fn) + _f1_draws(tn, fn, fp)) / 2)
+    draws = (_f1_draws(tp, fp, fn) + _f1_draws(tn, fn, fp)) / 2
+    return from_draws(value, draws, len(clusters))
 
 
 def _f1_draws(hits: Draws, false_alarms: Draws, missed: Draws) -> Draws:

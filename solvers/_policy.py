@@ -19,7 +19,7 @@ from inspect_ai.solver import Generate, TaskState
 
 from misstep._inspect_private import active_generate_config
 from misstep.boxes import box_spans, last_boxed
-from misstep.providers import Refusal, refusal_of
+from misstep.providers import Refusal, refusal_of, short_errors
 from misstep.registry import fill, find_policy_prompt, find_provider
 from misstep.solvers._calls import draw_votes, without_echo
 
@@ -69,7 +69,8 @@ class Account:
             tool_calls: Literal["loop", "single", "none"] = "loop",
             **kwargs: Unpack[GenerateConfigArgs],
         ) -> TaskState:
-            answered = await generate(state, tool_calls, **kwargs)
+            with short_errors():
+                answered = await generate(state, tool_calls, **kwargs)
             self.add_call("policy", answered.output)
             return answered
 

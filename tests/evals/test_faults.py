@@ -69,3 +69,20 @@ def test_a_fault_that_stays_ends_the_run_as_an_error_with_no_figures(serve):
     )
     assert log.status == "error"
     assert log.results is None or not log.results.scores
+
+
+def test_a_long_error_body_is_shortened_before_inspect_formats_it(serve):
+    log, server = serve(
+        processbench(source="sample"),
+        critic,
+        faults=Faults({Fault.LONG_REFUSAL: 1.0}),
+        limit=3,
+        fail_on_error=False,
+    )
+    samples = read_eval_log(log.location).samples
+    assert [len(sample.error.message) < 20_000 for sample in samples] == [True] * 3
+    calls = [event for sample in samples for event in sample.events if event.event == "model"]
+    assert len(calls) == len(server.requests) == 3
+    for call in calls:
+        assert call.error.startswith("Error code: 400")
+        assert max(len(call.error), len(call.traceback_ansi)) < 20_000

@@ -1,12 +1,17 @@
 """Whatever a server answers with an error, the error is short, and still says what was wrong."""
 
+import asyncio
+import gzip
 import json
+import zlib
+from types import SimpleNamespace
 
+import httpx
 import pytest
 from hypothesis import given, strategies as st
 
 from misstep.providers import Refusal, refusal_in, short_errors
-from misstep.providers._http import _short_error
+from misstep.providers._http import _short_error, bound_error_bodies
 
 TOO_LONG = "This model's maximum context length is 10 tokens."
 LONG = st.sampled_from(["x", "a.", "<p>", "\\boxed{", '"', "\x00", "é"]).map(
@@ -34,6 +39,38 @@ def test_a_shortened_error_still_says_what_was_refused():
     error = json.loads(_short_error(body))["error"]
     assert error["code"] == "bad"
     assert refusal_in(error["message"]) is Refusal.TOO_LONG
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("encoding", ["identity", "gzip", "deflate"])
+def test_the_clients_of_inspects_providers_read_short_errors(status, encoding):
+    pack = {"gzip": gzip.compress, "deflate": zlib.compress}.get(encoding, bytes)
+    body = json.dumps({"error": {"message": TOO_LONG + "x" * 100_000}}).encode()
+
+    def answer(request):
+        # A stream, as of a real server: it is not read before the client asks for it.
+        return httpx.Response(
+            status, headers={"content-encoding": encoding}, stream=httpx.ByteStream(pack(body))
+        )
+
+    async def read():
+        client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        for _ in range(2):  # The second time changes nothing.
+            bound_error_bodies(SimpleNamespace(http_client=client))
+        async with client:
+            return (await client.get("http://local/")).content
+
+    content = asyncio.run(read())
+    if status == 200:
+        assert content == body
+    else:
+        assert len(content) < 2_000
+        assert refusal_in(json.loads(content)["error"]["message"]) is Refusal.TOO_LONG
+
+
+def test_providers_without_such_a_client_are_left_alone():
+    bound_error_bodies(SimpleNamespace())
+    bound_error_bodies(SimpleNamespace(http_client=object()))
 
 
 def test_messages_of_errors_and_their_causes_are_shortened():

@@ -171,6 +171,35 @@ def test_a_constant_mark_has_no_mcc(physics):
     assert dict(_metrics([], published=True))["total_count"] == 0
 
 
+def marked(number: int, cluster: str, right: bool) -> MarkingSample:
+    return MarkingSample(
+        mark=float(right),
+        step=float(right and number % 2),
+        reason=0.0,
+        first_error=float(right),
+        has_error=bool(number % 2),
+        usable=True,
+        subset="physics",
+        cluster=cluster,
+        unread=None,
+        graded=False,
+    )
+
+
+def width(samples: list[MarkingSample]) -> float:
+    found = dict(_metrics(samples, published=False))
+    lower, upper = (found[f"mr_score_without_reason_{end}"] for end in ("lower", "upper"))
+    assert lower <= found["mr_score_without_reason"] <= upper
+    return upper - lower
+
+
+def test_solutions_of_one_question_are_one_unit_of_the_interval():
+    alone = [marked(i, str(i), i % 16 < 12) for i in range(256)]
+    questions = [marked(i, str(i // 4), i % 16 < 12) for i in range(256)]
+    assert width(questions) > 1.5 * width(alone)
+    assert width([marked(i, str(i // 4), True) for i in range(80)]) > 0.1
+
+
 def test_only_right_steps_are_graded(physics):
     wrong = next(one for one in physics if one.metadata["label"] > 0)
     about = wrong.metadata_as(MarkedMetadata)

@@ -14,7 +14,7 @@ from misstep.evals import prmbench
 from misstep.loaders import step_validity_dataset
 from misstep.samples import SolutionMetadata, StepValidity, WrongStepsMetadata
 from misstep.scorers import prm_score_samples, prm_scores, read_step_scores
-from misstep.scorers._prm_score import PrmScoreSample
+from misstep.scorers._prm_score import PrmScoreSample, prm_score_table
 from misstep.scorers._step_validity import all_wrongly_called, count_steps
 from misstep.verdicts import Unread
 
@@ -96,9 +96,11 @@ def test_missing_and_surplus_labels_by_the_published_rule():
     assert (unread.tp, unread.fp, unread.tn, unread.fn) == (0, 1, 0, 4)
 
 
-def scored(counts: dict[str, float], subset: str = "circular", **metadata) -> SampleScore:
+def scored(
+    counts: dict[str, float], subset: str = "circular", cluster: str = "c", **metadata
+) -> SampleScore:
     value = {"accuracy": 0.0, "tp": 0.0, "fp": 0.0, "tn": 0.0, "fn": 0.0} | counts
-    about = {"subset": subset, "cluster": "c"}
+    about = {"subset": subset, "cluster": cluster}
     return SampleScore(score=Score(value=value, metadata=metadata), sample_metadata=about)
 
 
@@ -110,6 +112,25 @@ def test_undefined_ratios_are_nan_by_ours_and_minus_one_in_the_published_arithme
     alone = prm_score_samples([scored({"tp": 9.0, "fn": 1.0}, "multi_solutions")])
     expected = 2 * 9 / (2 * 9 + 1)
     assert prm_scores(alone)["multi_solutions"].prmscore == pytest.approx(expected)
+
+
+def widths(rows: list[SampleScore]) -> float:
+    found = prm_score_table(rows)
+    assert found["prmscore_lower"] <= found["prmscore"] <= found["prmscore_upper"]
+    return found["prmscore_upper"] - found["prmscore_lower"]
+
+
+def test_rows_of_one_problem_are_one_unit_of_the_interval():
+    good, bad = {"tp": 8.0, "tn": 2.0}, {"tp": 4.0, "fn": 4.0, "fp": 2.0}
+    counts = [good if i % 3 else bad for i in range(30) for _ in range(4)]
+    alone = [scored(one, cluster=str(i)) for i, one in enumerate(counts)]
+    problems = [scored(one, cluster=str(i // 4)) for i, one in enumerate(counts)]
+    # Four equal rows of a problem say no more than one: the interval is twice as wide.
+    assert widths(problems) == pytest.approx(2 * widths(alone), rel=0.1)
+
+
+def test_a_perfect_score_has_an_interval():
+    assert widths([scored({"tp": 8.0, "tn": 2.0}, cluster=str(i)) for i in range(20)]) > 0.1
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import count
 from random import Random
 
 from tests.support.openai_server._http import Response, error_response
@@ -22,6 +23,8 @@ class Fault(StrEnum):
     """503."""
     CONTEXT_LENGTH = "context_length"
     """400: the prompt is too long for the model."""
+    LONG_REFUSAL = "long_refusal"
+    """400 with a body of 200 kB, another one for each request."""
     CUT = "cut"
     """The connection breaks in the middle of the body."""
     SLOW_BODY = "slow_body"
@@ -98,6 +101,8 @@ class Faults:
             case Fault.CONTEXT_LENGTH:
                 message = "This model's maximum context length is 8192 tokens."
                 return error_response(400, message, code="context_length_exceeded")
+            case Fault.LONG_REFUSAL:
+                return error_response(400, f"{next(_numbers)} {'x' * 200_000}")
             case _:
                 return None
 
@@ -112,6 +117,9 @@ class Faults:
                 return replace(response, body=response.body[: len(response.body) // 2])
             case _:
                 return response
+
+
+_numbers = count()
 
 
 def spoil_replies(fault: Fault | None, replies: list[Reply]) -> list[Reply]:
