@@ -4,7 +4,6 @@ An .eval log is a zip file of JSON members. Inspect's own writing holds all samp
 its time grows with the square of their number.
 """
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +13,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import fsspec
 from inspect_ai.log import EvalLog, EvalSample, write_eval_log
 from pydantic_core import to_json
+
+from misstep.scratch import scratch_folder
 
 SAMPLES = "samples/"
 """The folder of the samples in a log."""
@@ -52,11 +53,11 @@ def _json(content: object) -> bytes:
 @contextmanager
 def new_log(location: str) -> Iterator[NewLog]:
     """Yield a log to write. Nothing is at the location until all of the log is."""
-    with tempfile.TemporaryDirectory(prefix="misstep-") as folder:
-        whole = Path(folder) / "whole.eval"
+    with scratch_folder() as folder:
+        whole = folder / "whole.eval"
         # Compressing well takes twice as long and saves a tenth of the space.
         with ZipFile(whole, "w", ZIP_DEFLATED, compresslevel=1) as archive:
-            yield NewLog(archive, Path(folder))
+            yield NewLog(archive, folder)
         _upload(whole, location)
 
 

@@ -121,7 +121,15 @@ def _short_texts(content: Any) -> Any:  # noqa: ANN401
         return {str(name)[:_LONGEST_TEXT]: _short_texts(value) for name, value in kept}
     if isinstance(content, list):
         return [_short_texts(value) for value in content[:_MOST_PARTS]]
-    return content[:_LONGEST_TEXT] if isinstance(content, str) else content
+    return shortened_text(content, _LONGEST_TEXT) if isinstance(content, str) else content
+
+
+def shortened_text(text: str, longest: int) -> str:
+    """Return the beginning and the end of a text that is too long."""
+    if len(text) <= longest:
+        return text
+    kept = longest // 2
+    return f"{text[:kept]} … ({len(text) - 2 * kept:,} characters left out) … {text[-kept:]}"
 
 
 def retry_wait(should_retry: Callable[[Exception], bool | RetryDecision]) -> Callable[..., float]:

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from inspect_ai.model import Model, ModelAPI, ModelName, ModelOutput, model_roles
 
 from misstep._inspect_private import active_model
-from misstep.providers._http import bound_error_bodies
+from misstep.providers._http import bound_error_bodies, shortened_text
 from misstep.registry import ModelError, find_provider
 
 
@@ -87,9 +87,10 @@ def short_errors() -> Iterator[None]:
 
     Inspect formats an error before it gets here, so its providers shorten error responses too.
     """
-    for model in (active_model(), *model_roles().values()):
-        if model is not None:
-            bound_error_bodies(model.api)
+    for known in (active_model(), *model_roles().values()):
+        for model in known if isinstance(known, list) else [known]:
+            if model is not None:
+                bound_error_bodies(model.api)
     try:
         yield
     except Exception as error:
@@ -105,18 +106,14 @@ def _shorten(error: BaseException) -> None:
         following = following.__cause__ or following.__context__
     for one in chain:
         if any(isinstance(part, str) and len(part) > _LONGEST for part in one.args):
-            one.args = tuple(_short(part) for part in one.args)
+            one.args = tuple(
+                shortened_text(part, _LONGEST) if isinstance(part, str) else part
+                for part in one.args
+            )
         for name in ("message", "provider_message"):
             text = getattr(one, name, None)
             if isinstance(text, str) and len(text) > _LONGEST:
-                setattr(one, name, _short(text))
-
-
-def _short(text: object) -> object:
-    if not isinstance(text, str) or len(text) <= _LONGEST:
-        return text
-    kept = _LONGEST // 2
-    return f"{text[:kept]} … ({len(text) - 2 * kept:,} characters left out) … {text[-kept:]}"
+                setattr(one, name, shortened_text(text, _LONGEST))
 
 
 async def output_or_too_long(model: str, call: Awaitable[ModelOutput]) -> ModelOutput:

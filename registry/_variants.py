@@ -119,7 +119,8 @@ evals = EvalFile("evals.yaml", Eval, "eval")
 
 def sizes() -> dict[str, Size]:
     """Return the sizes of evals (`procedural`) and of their variants (`procedural.small`)."""
-    return read_facts("sizes.yaml", dict[str, Size], FOLDER)
+    known: dict[str, Size] = read_facts("sizes.yaml", dict[str, Size])
+    return known
 
 
 def assumed_replies(name: str) -> Replies:

@@ -1,13 +1,11 @@
 """Jobs for workers, and who runs them: processes on this machine, or a Ray cluster."""
 
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import yaml
@@ -17,6 +15,7 @@ from misstep.runs._command import EvalCommand
 from misstep.runs._eval_set import run_eval_set
 from misstep.runs._split_run import SplitRun, best_log
 from misstep.runs._workers import run_command, run_in_worker
+from misstep.scratch import scratch_folder
 
 _RETRIES = 3
 """How often Ray repeats a job whose node died; the job resumes from its log."""
@@ -55,8 +54,8 @@ def run_job(job: Job, workers: int = 1, env: Mapping[str, str] | None = None) ->
         folder = f"{job.folder}/{job.shard}"
         run = SplitRun.open(job.folder)
         command = run.command.shared_among(workers)
-        with tempfile.TemporaryDirectory(prefix="misstep-") as scratch:
-            config = Path(scratch) / "config.yaml"
+        with scratch_folder() as scratch:
+            config = scratch / "config.yaml"
             config.write_text(yaml.safe_dump(command.config), encoding="utf-8")
             arguments = run.next_arguments(run.shards[job.shard or 0], command, str(config))
             if arguments is None:

@@ -10,13 +10,13 @@ import multiprocessing
 import os
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from multiprocessing import forkserver
-from pathlib import Path
 from typing import Any
+
+from misstep.scratch import scratch_folder
 
 _PRELOADED = "misstep.runs._preload"
 # Elsewhere it is not safe to fork a process that has loaded large libraries.
@@ -41,8 +41,8 @@ def run_in_worker(
     reason; Inspect stops then and saves its log. `env` is added to the environment.
     """
     start_fork_server()
-    with tempfile.TemporaryDirectory(prefix="misstep-") as folder:
-        output = Path(folder) / "output"
+    with scratch_folder() as folder:
+        output = folder / "output"
         output.touch()
         environment = {**os.environ, **(env or {})}
         process = _processes().Process(

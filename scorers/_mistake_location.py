@@ -1,6 +1,7 @@
 """The scorer of BIG-Bench Mistake: is the place of the first mistake, or its absence, right?"""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import cast
 
 from inspect_ai.scorer import (
@@ -45,7 +46,7 @@ def _metrics(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:
         hits.setdefault(task, []).append(_hit(score.score.value))
         clusters.setdefault(task, []).append(about.cluster or f"sample {number}")
     mean = mean_estimate([share(hits[task], clusters[task]) for task in hits])
-    pooled = share(*([x for own in of.values() for x in own] for of in (hits, clusters)))
+    pooled = share(list(chain(*hits.values())), list(chain(*clusters.values())))
     yield "mean_task_accuracy", mean.value
     yield "accuracy", pooled.value
     answers = [score.score.answer for score in scores]
