@@ -23,7 +23,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # `make test COVERAGE=1` measures which lines the tests run.
 PYTEST_OPTIONS := -n 3 --dist loadfile $(if $(COVERAGE),$(PACKAGES:%=--cov=%) --cov=misstep --cov-fail-under=90)
 
-.PHONY: help setup demo test unit lint types linked docs pictures wheel canary bench soak short audit reference sizes lock clean
+.PHONY: help setup demo test unit lint types linked docs pictures wheel canary bench soak short audit reference board sizes lock clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
@@ -101,8 +101,11 @@ short: setup  ## Run short versions of bench and soak: they show that both work,
 audit: setup  ## Look up known vulnerabilities of the pinned packages in the package index.
 	$(UV) tool run pip-audit@2.10.1 --strict --requirement requirements.lock --disable-pip --require-hashes
 
-reference: setup  ## Run the reference results again and write their table.
-	$(BIN)/misstep reference
+reference: setup  ## Write the page of results from logs/reference; RECORDS=folder scores the records in it.
+	$(BIN)/misstep reference $(if $(RECORDS),--records $(RECORDS))
+
+board: setup  ## Check the files in results/ and write the board.
+	$(BIN)/misstep board
 
 sizes: setup  ## Measure the sizes of all evals by dry runs on their rows.
 	$(BIN)/python -m benchmarks.sizes

@@ -24,6 +24,8 @@ _PLACES = {
     "power": "_power:power_of",
     "estimate": "_estimate:estimate_run",
     "reference": "_reference:reference",
+    "submit": "_board:submit",
+    "board": "_board:board",
     "study": "_study:study",
     "plot": "_plot:plot",
     "threshold": "_threshold:threshold",

@@ -27,6 +27,7 @@ from misstep.providers._step_scores import (
     scoring_messages,
     unscored_output,
 )
+from misstep.providers._weights import find_weights
 
 
 @modelapi(name="embedded")

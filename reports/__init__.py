@@ -10,6 +10,7 @@ from misstep.reports._best_of_n import (
     judge_solutions,
     label_conflicts,
 )
+from misstep.reports._board import board_page
 from misstep.reports._breakdowns import (
     accuracy_by,
     budget,
@@ -82,18 +83,21 @@ from misstep.reports._power import (
     unpaired_power,
     unpaired_samples,
 )
+from misstep.reports._records import import_records, recorded_runs
 from misstep.reports._recovery import (
     RecoveryGrouping,
     recovery_chart,
     recovery_frame,
     recovery_rates,
 )
-from misstep.reports._reference import planned_runs, reference_page, run_planned
+from misstep.reports._reference import EMBEDDED, planned_runs, run_planned
 from misstep.reports._report import VIEWER, build_report, report_page
+from misstep.reports._results_page import results_files
 from misstep.reports._runs import Logs, Run, read_logs, read_run, result_metrics
 from misstep.reports._show import MetricValue, RunSummary, summary_of_run
 from misstep.reports._step_scores import RewardRow, StepScores
 from misstep.reports._study_page import STUDY_FOLDER, build_study, study_runs
+from misstep.reports._submissions import check_results, read_results, submission
 from misstep.reports._tasks import eval_sizes, load_task
 from misstep.reports._text import (
     UNDEFINED,

@@ -129,6 +129,12 @@ class Run:
                 yield sample, sample.scores[scorer]
 
 
+def public_name(model: str) -> str:
+    """Return the name of a model without the folders of this machine."""
+    service, _, name = model.partition("/")
+    return f"{service}/{name.rstrip('/').rpartition('/')[2]}" if name.startswith("/") else model
+
+
 @dataclass(frozen=True)
 class SkippedLog:
     """A log that is not counted, and the reason."""

@@ -109,6 +109,7 @@ from misstep.scorers._step_label_replies import (
     read_step_labels_published as read_step_labels_published,
 )
 from misstep.scorers._step_labels import (
+    score_labels as score_labels,
     step_labels as step_labels,
     step_labels_published as step_labels_published,
 )
@@ -116,6 +117,7 @@ from misstep.scorers._step_validity import (
     StepScores as StepScores,
     first_invalid as first_invalid,
     read_step_scores as read_step_scores,
+    score_validity as score_validity,
     step_validity as step_validity,
     step_validity_published as step_validity_published,
     validity_of as validity_of,

@@ -151,14 +151,18 @@ def step_validity() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         about, labels = _labels(state)
-        wrong, steps = about.wrong_steps, len(about.steps)
-        if not isinstance(labels, Unread) and len(labels) != steps:
-            labels = Unread.WRONG_LENGTH
-        if isinstance(labels, Unread):
-            return _score(all_wrongly_called(steps, wrong), labels, wrong)
-        return _score(count_steps(labels, wrong), labels, wrong)
+        return score_validity(labels, about.wrong_steps, len(about.steps))
 
     return score
+
+
+def score_validity(labels: Sequence[bool] | Unread, wrong: Sequence[int], steps: int) -> Score:
+    """Score labels against the wrong steps. Anything but one label for each step is unread."""
+    if not isinstance(labels, Unread) and len(labels) != steps:
+        labels = Unread.WRONG_LENGTH
+    if isinstance(labels, Unread):
+        return _score(all_wrongly_called(steps, wrong), labels, wrong)
+    return _score(count_steps(labels, wrong), labels, wrong)
 
 
 @scorer(metrics=[prm_score_metrics(published=True)])
