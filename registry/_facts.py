@@ -260,11 +260,51 @@ class PublishedTable(Fact):
     """The numbers depend on the published prompt: they are shown beside runs that use it, and
     beside runs that have no prompt, such as those of reward models."""
     protocols: dict[str, str]
+    commands: dict[str, str] = Field(default_factory=dict)
+    """The command that makes such a number, by protocol. Some protocols have none here."""
+    factors: dict[str, int] = Field(default_factory=dict)
+    """How many times the tokens of the eval's default a protocol takes, if it takes more."""
     results: dict[str, PublishedResult]
 
 
 published = FactFile("published.yaml", PublishedTable, "published table")
 """Numbers printed in papers, for comparison."""
+
+
+class RecordedOutputs(Fact):
+    """Outputs of real models that others recorded and published."""
+
+    title: str
+    eval: str
+    files: list[str] = Field(min_length=1)
+    """Patterns of paths in a folder of records."""
+    origin: str
+    source: str | None = None
+    """The source of the rows, if the files do not tell."""
+    model: str | None = None
+    """The name of the model, if the files do not tell."""
+    separate: bool = False
+    """Whether each file holds the outputs of one model."""
+    partial: bool = False
+    """Whether step scores end before the last step."""
+    table: str | None = None
+    """The published table with numbers of these models."""
+    protocols: list[str] = Field(default_factory=list)
+    """The protocols of the table that the records follow; empty for all."""
+    names: dict[str, str] = Field(default_factory=dict)
+    """The names of models in the table, if they differ."""
+    scorer: str = "first_error"
+    """The scorer with the published rule."""
+    figures: dict[str, dict[str, dict[str, Percent]]] = Field(default_factory=dict)
+    """Numbers for exactly these records, by model, scorer and metric."""
+    figures_from: str = ""
+    """Who computed the figures."""
+    notes: list[str] = Field(default_factory=list)
+    """Why numbers differ, and which are not comparable."""
+
+
+records = FactFile("records.yaml", RecordedOutputs, "record")
+"""Recorded outputs that reference results are computed from."""
 
 
 class LogicalError(Fact):

@@ -1,24 +1,23 @@
-"""Reference results: baselines and the embedded model on every bundled set."""
+"""Reference runs: baselines and models in this process on every bundled set, in full."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from misstep.registry import MisstepError, evals
-from misstep.reports._leaderboard import benchmarks, leaderboard, leaderboard_metrics, metric_name
 from misstep.reports._runs import Run, read_logs
+from misstep.reports._submissions import WEIGHTS, weights_digest
 from misstep.reports._tasks import load_task
-from misstep.reports._text import markdown_table, page_file, percent, with_interval
 from misstep.solvers import BASELINES, SECTION_BASELINES
 
 EMBEDDED = "embedded/smollm2"
 NO_MODEL = "mockllm/model"
 """Inspect needs the name of a model, although a baseline calls none."""
+WITH_GRAMMAR = "index_only"
+"""The critic of small models: a grammar allows only an index as the reply."""
 SEED = 42
-"""The embedded model's samples are drawn with it."""
+"""Samples are drawn with it if only some of them run."""
 
 
 @dataclass(frozen=True)
@@ -29,22 +28,40 @@ class ReferenceRun:
     arguments: dict[str, Any]
     model: str
 
+    @property
+    def label(self) -> str:
+        """What runs: the baseline, or the model."""
+        return str(self.arguments.get("critic")) if self.model == NO_MODEL else self.model
 
-def planned_runs(embedded: bool = True) -> Iterator[ReferenceRun]:
-    """Yield a run for each bundled set and each of its baselines, and of the embedded model."""
+    def is_in(self, runs: Sequence[Run]) -> bool:
+        """Whether one of these runs is this one."""
+        return any(
+            run.task.replace("-", "_") == self.eval.replace("-", "_")
+            and run.model == self.model
+            and run.settings == self.arguments
+            for run in runs
+        )
+
+
+def planned_runs(baselines: bool, models: Sequence[str]) -> Iterator[ReferenceRun]:
+    """Yield a run for each bundled set of each of its baselines and of each model."""
     for name, entry in evals().items():
         for variant, facts in entry.variants.items():
-            if facts.reference is not None:
-                full = f"{name}.{variant}"
-                for critic in _baselines(full):
-                    yield ReferenceRun(full, {"critic": critic}, NO_MODEL)
-                if embedded:
-                    yield ReferenceRun(full, facts.reference, EMBEDDED)
+            if facts.reference is None:
+                continue
+            full = f"{name}.{variant}"
+            for critic in _accepted(full, [*BASELINES, *SECTION_BASELINES]) if baselines else ():
+                yield ReferenceRun(full, {"critic": critic}, NO_MODEL)
+            for model in models:
+                own = dict(facts.reference)
+                if list(_accepted(full, [WITH_GRAMMAR])):
+                    own["critic"] = WITH_GRAMMAR
+                yield ReferenceRun(full, own, model)
 
 
-def _baselines(name: str) -> Iterator[str]:
-    """Yield the baselines that a task accepts; some tasks have none."""
-    for critic in dict.fromkeys([*BASELINES, *SECTION_BASELINES]):
+def _accepted(name: str, critics: Sequence[str]) -> Iterator[str]:
+    """Yield the critics that a task accepts; some tasks have none."""
+    for critic in dict.fromkeys(critics):
         try:
             load_task(name, {"critic": critic})
         except MisstepError:
@@ -52,61 +69,32 @@ def _baselines(name: str) -> Iterator[str]:
         yield critic
 
 
-def run_planned(planned: ReferenceRun, folder: Path, limit: int, max_tokens: int) -> None:
-    """Make a reference run; the limits are those of the embedded model."""
+def run_planned(
+    planned: ReferenceRun, folder: Path, limit: int | None, max_tokens: int | None
+) -> None:
+    """Make a reference run, unless its log is there; the limits are those of models."""
     from inspect_ai import eval as run
 
-    own: dict[str, Any] = {"limit": limit, "sample_shuffle": SEED, "max_tokens": max_tokens}
+    if folder.is_dir() and planned.is_in(read_logs(folder).runs):
+        return
+    own: dict[str, Any] = {}
+    if planned.model != NO_MODEL:
+        own["metadata"] = {WEIGHTS: weights_digest(planned.model.partition("/")[2])}
+        # A reply that is only an index has its own limit.
+        if max_tokens is not None and planned.arguments.get("critic") != WITH_GRAMMAR:
+            own["max_tokens"] = max_tokens
+        if limit is not None:
+            own |= {"limit": limit, "sample_shuffle": SEED}
     [log] = run(
         load_task(planned.eval, planned.arguments),
         model=planned.model,
         log_dir=str(folder),
         display="none",
         log_realtime=False,
-        **(own if planned.model == EMBEDDED else {}),
+        **own,
     )
     if log.status != "success":
         raise MisstepError(
             f"{planned.eval}: the run ended with the status {log.status!r}. "
             f"Its log is {log.location}."
         )
-
-
-def reference_page(folder: Path, command: str, limit: int) -> str:
-    """Return the reference results in a folder of logs as Markdown."""
-    logs = read_logs(folder)
-    if logs.skipped:
-        raise MisstepError(f"{logs.skipped[0].location}: {logs.skipped[0].reason}")
-    parts = [
-        page_file("reference.md").format(
-            limit=limit,
-            seed=SEED,
-            command=command,
-            version=version("misstep"),
-            inspect=version("inspect-ai"),
-            date=f"{datetime.now(UTC):%Y-%m-%d}",
-        )
-    ]
-    for benchmark in benchmarks(logs.runs):
-        metrics = leaderboard_metrics(benchmark)[:4]
-        rows = [
-            [
-                row["run"],
-                int(row["samples"]),
-                *(
-                    with_interval(*(row[f"{metric}{end}"] for end in ("", "_lower", "_upper")))
-                    for metric in metrics
-                ),
-                percent(_unread_share(benchmark.runs, row["source"])),
-            ]
-            for row in leaderboard(benchmark).to_dict("records")
-        ]
-        headings = ["run", "samples", *map(metric_name, metrics), "unparsed or truncated"]
-        parts += [f"## {benchmark.key}\n", markdown_table(headings, rows)]
-    return "\n".join(parts)
-
-
-def _unread_share(runs: list[Run], file: str) -> float:
-    [run] = [run for run in runs if run.file == file]
-    metrics = run.metrics[run.scorer()]
-    return metrics.get("unparsed", 0.0) + metrics.get("truncated", 0.0)

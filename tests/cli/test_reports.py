@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
-from misstep.reports import paired_samples, planned_runs, reference_page
+from misstep.reports import paired_samples, planned_runs, run_planned
 from misstep.reports._power import Aim
 from misstep.solvers import BASELINES
 from tests.reports.conftest import ROWS, write_run
@@ -117,8 +117,9 @@ def test_estimate_prints_what_a_run_takes(tmp_path):
         run(*command, "--model-cost-config", costs)
 
 
-def test_every_embedded_set_has_its_reference_runs():
-    planned = list(planned_runs())
+def test_every_bundled_set_has_its_reference_runs():
+    gguf = "embedded//models/own.gguf"
+    planned = list(planned_runs(baselines=True, models=["embedded/smollm2", gguf]))
     sets = {one.eval for one in planned}
     assert {
         "processbench.sample",
@@ -126,15 +127,29 @@ def test_every_embedded_set_has_its_reference_runs():
         "error-recovery.sample",
         "guided_search.sample",
         "adversarial_numinamath.sample",
+        "agent_process.sample",
     } <= sets
     for name in sets:
-        assert [one.model for one in planned if one.eval == name][-1] == "embedded/smollm2"
+        own = [one for one in planned if one.eval == name]
+        assert [one.model for one in own][-2:] == ["embedded/smollm2", gguf]
+        # A grammar constrains the verdict wherever the task asks for one.
+        grammar = own[-1].arguments.get("critic") == "index_only"
+        assert grammar == (name not in ("error-recovery.sample", "guided_search.sample"))
     critics = {one.arguments.get("critic") for one in planned if one.eval == "procedural.small"}
-    assert critics == {*BASELINES, None}
-    assert {"arithmetic", "late_window"} <= critics
+    assert critics == {*BASELINES, "index_only"}
 
 
-def test_reference_results_are_a_table_with_command_version_and_day(logs):
-    text = reference_page(logs, "misstep reference --embedded 4", 4)
-    assert "`misstep reference --embedded 4`, misstep 0." in text
-    assert f"| openai/b | {len(ROWS)} |" in text
+def test_a_reference_run_is_made_once_and_stands_on_the_page(tmp_path):
+    own = ("--log-dir", tmp_path / "logs", "-o", tmp_path / "results.md")
+    with pytest.raises(MisstepError, match="there are no logs"):
+        run("reference", *own)
+    [planned] = [
+        one
+        for one in planned_runs(baselines=True, models=())
+        if one.eval == "agent_process.sample" and one.label == "no_error"
+    ]
+    for _ in range(2):
+        run_planned(planned, tmp_path / "logs" / "runs", None, None)
+    assert len(list((tmp_path / "logs" / "runs").glob("*.eval"))) == 1
+    run("reference", *own)
+    assert "| no\\_error | baseline | 24 |" in (tmp_path / "results.md").read_text()
