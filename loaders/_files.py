@@ -239,11 +239,18 @@ def _check_target(target: Path) -> None:
 
 
 def write_files(contents: Mapping[Path, bytes], cure: str) -> None:
-    """Write all files or none, and create their folders; an error ends with the cure."""
+    """Write all files or none, and create their folders; an error ends with the cure.
+
+    A device or a pipe, such as /dev/stdout, is written to; it is never replaced.
+    """
     ready: dict[Path, str] = {}
+    streams: list[Path] = []
     target = Path()
     try:
         for target, content in contents.items():
+            if target.exists() and not target.is_file() and not target.is_dir():
+                streams.append(target)
+                continue
             target.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as stream:
                 ready[target] = stream.name
@@ -254,6 +261,8 @@ def write_files(contents: Mapping[Path, bytes], cure: str) -> None:
         for target in list(ready):
             os.replace(ready[target], target)
             del ready[target]
+        for target in streams:
+            target.write_bytes(contents[target])
     except OSError as problem:
         raise DataError(f"{target}: cannot be written ({problem.strerror}). {cure}") from None
     finally:

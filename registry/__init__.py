@@ -10,11 +10,13 @@ from misstep.registry._errors import (
     did_you_mean,
 )
 from misstep.registry._facts import (
+    Citation,
     Price,
     Provider,
     PublishedResult,
     PublishedTable,
     RecordedOutputs,
+    citations,
     find_provider,
     price_of,
     prices,

@@ -307,6 +307,21 @@ records = FactFile("records.yaml", RecordedOutputs, "record")
 """Recorded outputs that reference results are computed from."""
 
 
+class Citation(Fact):
+    """A paper to cite for evals and sources."""
+
+    title: str
+    author: str
+    year: int
+    arxiv: str
+    evals: list[str] = Field(default_factory=list)
+    sources: list[str] = Field(default_factory=list)
+
+
+citations = FactFile("citations.yaml", Citation, "citation")
+"""What to cite."""
+
+
 class LogicalError(Fact):
     """A kind of logical error."""
 

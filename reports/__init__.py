@@ -63,6 +63,7 @@ from misstep.reports._forge_page import (
 from misstep.reports._forge_report import read_forge_report
 from misstep.reports._frames import metrics_frame, runs_frame, samples_frame
 from misstep.reports._imports import ImportedLog, import_files
+from misstep.reports._latex import latex_files
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard, metric_name
 from misstep.reports._paired import RESAMPLES
 from misstep.reports._power import (

@@ -5,7 +5,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from misstep.plain_text import one_line
 from misstep.reports._comparison import compare
 from misstep.reports._leaderboard import (
     Benchmark,
@@ -16,7 +15,14 @@ from misstep.reports._leaderboard import (
 )
 from misstep.reports._runs import ANSWERS, Run, public_name
 from misstep.reports._submissions import CheckedResults, read_results
-from misstep.reports._text import UNDEFINED, markdown_table, page_file, percent, with_interval
+from misstep.reports._text import (
+    UNDEFINED,
+    markdown_table,
+    markdown_text,
+    page_file,
+    percent,
+    with_interval,
+)
 from misstep.verdicts import Unread
 
 _MOST_METRICS = 4
@@ -27,7 +33,7 @@ def board_page(folder: Path, data: bool = False) -> str:
     checked = read_results(folder, data)
     parts = [page_file("board.md")]
     for benchmark in sorted(benchmarks([one.run for one in checked]), key=lambda one: one.key):
-        parts += [f"## {one_line(benchmark.key)}\n", board_table(benchmark)]
+        parts += [f"## {markdown_text(benchmark.key)}\n", board_table(benchmark)]
     parts += ["## Files\n", _files_table(checked)]
     return "\n".join(parts)
 

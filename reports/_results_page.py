@@ -134,7 +134,8 @@ def _best_of_n_table(benchmark: Benchmark) -> str:
 
     def cell(run: Run, name: str) -> str:
         values = run.metrics[scorer]
-        return with_interval(*(values[f"{name}_accuracy{end}"] for end in ("", "_lower", "_upper")))
+        value, *ends = (values[f"{name}_accuracy{end}"] for end in ("", "_lower", "_upper"))
+        return with_interval(value, ends[0], ends[1])
 
     ranked = sorted(benchmark.runs, key=lambda run: -run.metrics[scorer]["last_accuracy"])
     rows = [
@@ -171,7 +172,7 @@ def _figures_table(figures: Sequence[ComparedFigure]) -> str:
             f"{one.rows:,}" if one.same_rows else f"{one.rows:,} of {one.of:,}",
             f"{one.known:g}",
             one.known_from,
-            with_interval(*(part / 100 for part in (one.value, one.lower, one.upper))),
+            with_interval(one.value / 100, one.lower / 100, one.upper / 100),
             f"{one.difference:+.2f}" + ("" if one.same_rows else " (other rows)"),
         ]
         for one in figures

@@ -37,7 +37,6 @@ from misstep.scorers import Vote, score_labels, score_validity, score_votes
 from misstep.solvers import CRITICS, SECTION_CRITICS, STEP_CRITICS
 from misstep.verdicts import NO_ERROR, Unread
 
-FORMAT = 1
 WEIGHTS = "weights_sha256"
 """The key of a log's metadata with the checksum of the weights of an embedded model."""
 KINDS = ("first_error", "step_validity")
@@ -104,7 +103,7 @@ class ResultFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal[1] = FORMAT
+    format: Literal[1] = 1
     eval: Name
     task: Name
     version: Name
@@ -320,28 +319,19 @@ def _judged(sample: EvalSample, scorers: Sequence[str]) -> JudgedSample:
     about = first.metadata or {}
     unread = about.get("unread")
     verdict = Unread(unread) if unread else int(first.answer or NO_ERROR)
-    label, steps = int(str(sample.target)), metadata["steps"]
     gold = judged = None
     if "step_labels" in scorers:
         labels = (scores["step_labels"].metadata or {})["labels"]
         gold, judged = _signs(metadata["step_labels"]), _signs(labels)
     elif "step_validity" in scorers:
         known = scores["step_validity"].metadata or {}
-        gold = _signs(-1 if i in metadata["wrong_steps"] else 1 for i in range(len(steps)))
+        wrong, steps = metadata["wrong_steps"], metadata["steps"]
+        gold = _signs(-1 if i in wrong else 1 for i in range(len(steps)))
         labels = known.get("labels")
         judged = "" if labels is None else _signs(1 if valid else -1 for valid in labels)
         verdict = Unread(known["unread"]) if "unread" in known else verdict
-    return JudgedSample(
-        id=str(sample.id),
-        row=row_digest(str(sample.id), sample.input, steps, label, gold),
-        subset=None if metadata.get("subset") is None else str(metadata["subset"]),
-        cluster=str(metadata.get("cluster") or f"sample {sample.id}"),
-        steps=len(steps),
-        label=label,
-        verdict=verdict,
-        gold=gold,
-        judged=judged,
-    )
+    row = _unjudged(str(sample.id), sample.input, str(sample.target), metadata, gold)
+    return row._replace(verdict=verdict, judged=judged)
 
 
 def _trimmed(values: list[Any]) -> list[Any]:
@@ -351,11 +341,6 @@ def _trimmed(values: list[Any]) -> list[Any]:
 
 def _signs(labels: Iterable[int | None]) -> str:
     return "".join(_SIGNS[label] for label in labels)
-
-
-def row_digest(id: str, problem: object, steps: Sequence[str], label: int, gold: str | None) -> str:
-    """Return the digest of a row: its problem, its steps and its labels."""
-    return _sha256([id, str(problem), list(steps), label, gold])[:16]
 
 
 def rows_digest(samples: Iterable[JudgedSample]) -> str:
@@ -384,11 +369,10 @@ def scores_of(sample: JudgedSample, scorers: Iterable[str]) -> dict[str, Score]:
             scores[scorer] = score_labels(judged, [label or 0 for label in gold], "ours")
         else:
             wrong = [i for i, sign in enumerate(sample.gold or "") if sign == "-"]
-            unread = isinstance(verdict, Unread) and not sample.judged
-            labels = [sign == "+" for sign in sample.judged or ""]
-            scores[scorer] = score_validity(
-                Unread(verdict) if unread else labels, wrong, sample.steps
-            )
+            labels: list[bool] | Unread = [sign == "+" for sign in sample.judged or ""]
+            if isinstance(verdict, Unread) and not sample.judged:
+                labels = verdict
+            scores[scorer] = score_validity(labels, wrong, sample.steps)
     return scores
 
 
@@ -523,6 +507,9 @@ def check_results(file: ResultFile, location: str, data: bool = False) -> None:
         raise UnknownNameError("eval", file.eval, evals())
     if list(file.metrics) not in (["first_error", *more] for more in _WITH_FIRST_ERROR):
         refuse(f"it has metrics of {', '.join(file.metrics)}. Possible: {', '.join(METRICS)}.")
+    current = str(evals()[file.eval].version)
+    if file.version != current:
+        refuse(f"it has version {file.version} of {file.eval}; the present version is {current}.")
     for name, value in file.settings.items():
         check_setting(name, value, location)
     ids = [one.id for one in file.samples]
@@ -560,31 +547,58 @@ def _check_samples(file: ResultFile, refuse: Any) -> None:  # noqa: ANN401
 def _check_rows(file: ResultFile, refuse: Any, data: bool) -> None:  # noqa: ANN401
     """Compare a file with the rows themselves, if they are at hand."""
     source = sources().get(file.source)
+    if source is None and (file.imported or file.settings.get("source")):
+        refuse(f"the rows come from {file.source!r}, which is no pinned source.")
     if source is not None and source.home == "file":
         refuse(f"the source {file.source!r} is not one of misstep.")
-    if not data and (file.imported or (source is not None and source.home != "package")):
+    if not data and source is not None and source.home != "package":
         return
     arguments: dict[str, Any] = {k: v for k, v in file.settings.items() if k not in _PROTOCOL}
     if file.imported:
         arguments = {"source": file.source}
-        known_subsets = {one.subset for one in source.files} if source else set()
-        if own := sorted({one.subset for one in file.samples if one.subset in known_subsets}):
-            arguments["subset"] = own
+        of_files = {one.subset for one in source.files} if source else set()
+        if own := {one.subset for one in file.samples if one.subset and one.subset in of_files}:
+            arguments["subset"] = sorted(own)
     task = load_task(file.task, arguments)
+    if source is None and task.dataset.name != file.source:
+        refuse(f"the rows are called {task.dataset.name!r}, not {file.source!r}.")
     known = {str(sample.id): _row_of(sample) for sample in task.dataset}
     for one in file.samples:
-        if known.get(one.id) != (one.row, one.label):
+        if known.get(one.id) != _row(one):
             refuse(f"sample {one.id!r}: its row is not that of {file.source}.")
     if not file.imported and len(known) != file.rows:
         refuse(f"{file.rows:,} of the {len(known):,} rows of {file.source}.")
 
 
-def _row_of(sample: Sample) -> tuple[str, int]:
-    about, label = sample.metadata or {}, int(str(sample.target))
+def _row(sample: JudgedSample) -> tuple[Any, ...]:
+    """Return what a file tells of a row."""
+    return (*sample[: sample._fields.index("verdict")], sample.gold)
+
+
+def _row_of(sample: Sample) -> tuple[Any, ...]:
+    """Return the same of the row itself."""
+    about = sample.metadata or {}
     gold = None
     if "step_labels" in about:
         gold = _signs(about["step_labels"])
     elif "wrong_steps" in about:
         wrong = about["wrong_steps"]
         gold = _signs(-1 if i in wrong else 1 for i in range(len(about["steps"])))
-    return row_digest(str(sample.id), sample.input, about["steps"], label, gold), label
+    return _row(_unjudged(str(sample.id), sample.input, str(sample.target), about, gold))
+
+
+def _unjudged(
+    id: str, problem: object, target: str, about: Mapping[str, Any], gold: str | None
+) -> JudgedSample:
+    """Return a sample that nobody has judged yet."""
+    label, steps = int(target), about["steps"]
+    return JudgedSample(
+        id=id,
+        row=_sha256([id, str(problem), list(steps), label, gold])[:16],
+        subset=None if about.get("subset") is None else str(about["subset"]),
+        cluster=str(about.get("cluster") or f"sample {id}"),
+        steps=len(steps),
+        label=label,
+        verdict=Unread.EMPTY,
+        gold=gold,
+    )

@@ -120,6 +120,9 @@ def test_forged_files_are_refused(file):
         "only recorded runs may cover a part": changed(file).model_copy(update={"of": 300}),
         "a path or an address": changed(file, settings={"domain": "../../private"}),
         "only the critics of misstep": changed(file, settings={"critic": "own.py@solver"}),
+        "sample .*: its row is not": changed(file, samples=with_sample(cluster="another")),
+        "'<b>', which is no pinned source": changed(file, imported=True, source="<b>"),
+        "it has version 0 of processbench": changed(file, version="0"),
     }
     for message, one in forged.items():
         with pytest.raises(MisstepError, match=message):

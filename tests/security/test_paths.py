@@ -1,5 +1,6 @@
 """Names that come from data stay inside of the folder that was named."""
 
+import os
 import json
 from pathlib import Path, PurePath, PureWindowsPath
 
@@ -96,3 +97,17 @@ def test_nothing_is_written_if_one_file_cannot_be(tmp_path, bad):
     with pytest.raises(DataError, match="cannot be written"):
         write_files({tmp_path / "good": b"1", tmp_path / bad: b"2"}, "Choose another.")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_pipe_or_device_is_written_to_and_never_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # Opened for both ends, so that nobody waits.
+    end = os.open(pipe, os.O_RDWR)
+    try:
+        write_files({pipe: b"page", tmp_path / "file": b"1"}, "Choose another.")
+        assert os.read(end, 10) == b"page"
+    finally:
+        os.close(end)
+    assert pipe.is_fifo()
+    assert (tmp_path / "file").read_bytes() == b"1"
