@@ -1,7 +1,7 @@
 """Names that come from data stay inside of the folder that was named."""
 
-import os
 import json
+import os
 from pathlib import Path, PurePath, PureWindowsPath
 
 import pytest
