@@ -6,15 +6,7 @@ from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 
-from misstep.registry import (
-    PublishedResult,
-    PublishedTable,
-    evals,
-    price_of,
-    published,
-    records,
-    sources,
-)
+from misstep.registry import PublishedResult, PublishedTable, price_of, published, records, sizes
 from misstep.reports._board import board_table, tied_letters
 from misstep.reports._comparison import compare
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard_metrics
@@ -285,12 +277,7 @@ def missing_numbers(found: dict[str, set[tuple[str, str]]]) -> Iterator[MissingN
 
 
 def _expected(table: PublishedTable) -> tuple[int, int, int]:
-    """Return samples, prompt tokens and completion tokens of one run, by the registry's means."""
-    size = evals()[table.eval].size
-    source = sources().get(table.data or "")
-    rows = sum(file.rows for file in source.files) if source else size.samples
-    prompt, completion = (
-        round(rows * tokens / size.samples)
-        for tokens in (size.prompt_tokens, size.completion_tokens)
-    )
-    return rows, prompt, completion
+    """Return samples, prompt tokens and completion tokens of one run, as the registry has them."""
+    known = sizes()
+    size = known.get(f"{table.eval}.{table.data}") or known[table.eval]
+    return size.samples, size.prompt_tokens, size.completion_tokens
