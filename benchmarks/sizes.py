@@ -70,6 +70,8 @@ def stand_ins() -> dict[str, StandIn]:
     }
 
 
+WITHOUT_ROWS = {"first_errors"}
+"""Evals of the user's own logs."""
 PARTS = {
     "processbench": ("gsm8k", "math", "olympiadbench", "omnimath"),
     "deltabench": ("math", "code", "pcb", "general"),
@@ -133,6 +135,8 @@ def lines() -> Iterator[str]:
     """Yield the lines of the file."""
     yield HEAD
     for name, entry in evals.bundled().items():
+        if name in WITHOUT_ROWS:
+            continue
         for full in (name, *(f"{name}.{short}" for short in entry.variants)):
             size = yaml.safe_dump(
                 measure(full).model_dump(), default_flow_style=True, sort_keys=False, width=1000

@@ -13,7 +13,7 @@ from inspect_ai import Task, task
 from inspect_ai.solver import Solver
 
 from misstep.loaders import Chosen, transcript_dataset
-from misstep.registry import check_arguments
+from misstep.registry import check_arguments, evals
 from misstep.scorers import named_step
 from misstep.solvers import find_agent_critic
 
@@ -47,5 +47,5 @@ def first_errors(
         scorer=named_step(),
         config=judged_by.config,
         metadata={**(judged_by.metadata or {}), "left_out": dataset.left_out},
-        version=1,
+        version=evals()["first_errors"].version,
     )

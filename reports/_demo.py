@@ -15,8 +15,7 @@ from misstep.reports._samples import SampleRecord
 from misstep.reports._tasks import load_task
 from misstep.solvers import BASELINES
 
-TASK = "misstep/processbench.sample"
-SUBJECTS = ["arithmetic", "algebra_geometry", "science", "programming"]
+TASK = "misstep/processbench.written"
 """The solutions that people wrote. The generated ones are longer, and the demo has a minute."""
 CALCULATOR = "arithmetic"
 EMBEDDED_CRITIC = "index_only"
@@ -80,7 +79,7 @@ def _missing_model() -> str | None:
 
 
 def _task(critic: str) -> Task:
-    return load_task(TASK, {"critic": critic, "subset": SUBJECTS})
+    return load_task(TASK, {"critic": critic})
 
 
 def _run(tasks: Sequence[Task], model: str, log_dir: str, **options: Any) -> list[str]:  # noqa: ANN401

@@ -321,7 +321,11 @@ def _find_solver(
 
 
 def _solvers_in(file: str) -> dict[str, Callable[[], Solver]]:
-    """Run a Python file of the user and return the solvers that it defines, by name."""
+    """Run a Python file of the user and return the solvers that it defines, by name.
+
+    Inspect's own loader of solver files does not put the module into `sys.modules`, so a dataclass
+    with postponed annotations ends in an AttributeError there.
+    """
     path = user_path(file).resolve()
     spec = importlib.util.spec_from_file_location(path.as_posix(), path)
     if spec is None or spec.loader is None or not path.is_file():
