@@ -7,10 +7,12 @@ Clusters and epochs are simulated with a fixed seed.
 import argparse
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import product
-from math import exp, lgamma, log
+from itertools import accumulate, combinations, product
+from math import exp, lgamma, log, sqrt
 from pathlib import Path
 from random import Random
+
+from scipy.special import betaincinv, ndtr
 
 from misstep.scorers import Estimate, f1_estimate, harmonic_mean, share
 from misstep.scorers._intervals import _f1_interval, _Sample
@@ -32,15 +34,64 @@ them, and whether the hits of a cluster are reduced to their mean."""
 TRIALS = 1000
 NEGLIGIBLE = 1e-8
 """Counts of a smaller probability are left out."""
+AIM = (0.93, 0.97)
 
 
-def f1_coverage(n: int, error: float, correct: float) -> float:
+class _Jeffreys(_Sample):
+    """Bounds from the posterior of a share with Jeffreys' prior."""
+
+    def bound(self, z: float) -> float:
+        hits = self.share * self.size
+        return float(betaincinv(hits + 0.5, self.size - hits + 0.5, ndtr(z)))
+
+
+class _ClopperPearson(_Sample):
+    """Bounds that hold the share at least as often as they say."""
+
+    def bound(self, z: float) -> float:
+        hits, side = self.share * self.size, z > 0
+        if hits == (self.size if side else 0):
+            return float(side)
+        return float(betaincinv(hits + side, self.size - hits + 1 - side, ndtr(z)))
+
+
+class _AgrestiCoull(_Sample):
+    """Bounds of Wald after four more samples, half of them hits."""
+
+    def bound(self, z: float) -> float:
+        size = self.size + self.critical**2
+        share = (self.share * self.size + self.critical**2 / 2) / size
+        return min(1.0, max(0.0, share + z * sqrt(share * (1 - share) / size)))
+
+
+METHODS: dict[str, type[_Sample]] = {
+    "Wilson (used)": _Sample,
+    "Jeffreys": _Jeffreys,
+    "Clopper-Pearson": _ClopperPearson,
+    "Agresti-Coull": _AgrestiCoull,
+}
+COMPARED = (20, 100)
+
+
+def f1_coverage(n: int, error: float, correct: float, method: type[_Sample] = _Sample) -> float:
     """Return the probability that F1's interval contains the true F1."""
     truth, found = harmonic_mean(error, correct), 0.0
     for (a, p), (b, q) in product(_counts(n, error), _counts(n, correct)):
-        estimate = _f1_of_counts(min(a, b), max(a, b), n)
+        estimate = _f1_of_counts(min(a, b), max(a, b), n, method)
         found += p * q * (estimate.lower <= truth <= estimate.upper)
     return found
+
+
+def nearest_coverage(n: int, accuracy: float) -> float:
+    """Return the coverage nearest to 95% that any interval of an accuracy can have.
+
+    The interval holds the accuracy for some counts of hits. They are consecutive, because the ends
+    of an interval grow with the count.
+    """
+    chances = [probability for _, probability in _counts(n, accuracy)]
+    sums = [0.0, *accumulate(chances)]
+    reachable = (high - low for low, high in combinations(sums, 2))
+    return min(reachable, key=lambda coverage: abs(coverage - 0.95))
 
 
 def share_coverage(n: int, accuracy: float) -> float:
@@ -55,8 +106,8 @@ def share_coverage(n: int, accuracy: float) -> float:
 
 
 @cache
-def _f1_of_counts(a: int, b: int, n: int) -> Estimate:
-    return _f1_interval(_Sample(a / n, n), _Sample(b / n, n))
+def _f1_of_counts(a: int, b: int, n: int, method: type[_Sample]) -> Estimate:
+    return _f1_interval(method(a / n, n), method(b / n, n))
 
 
 @cache
@@ -123,19 +174,8 @@ def page() -> Iterator[str]:
     )
     summary: list[Sequence[str]] = []
     for n in SIZES:
-        cells = {(a, b): f1_coverage(n, a, b) for a in ACCURACIES for b in ACCURACIES if b <= a}
-        values = list(cells.values())
-        narrow, wide = (sum(test(v) for v in values) for test in (_is_low, _is_high))
-        summary.append(
-            (
-                str(n),
-                _percent(min(values)),
-                _percent(sum(values) / len(values)),
-                _percent(max(values)),
-                f"{narrow} of {len(values)}",
-                f"{wide} of {len(values)}",
-            )
-        )
+        cells = {(a, b): f1_coverage(n, a, b) for a, b in _cells()}
+        summary.append([str(n), *_summary(list(cells.values()))])
         yield from ("", f"n = {n} + {n}", "")
         yield from _table(
             ["", *map(str, ACCURACIES)],
@@ -145,7 +185,38 @@ def page() -> Iterator[str]:
             ],
         )
     yield from ("", "In short:", "")
-    yield from _table(["n", "least", "mean", "most", "under 93%", "over 97%"], summary)
+    yield from _table(["n", *SUMMARY], summary)
+    yield from (
+        "",
+        "### What is possible",
+        "",
+        "Hits are whole numbers, so coverage moves in jumps. This table has, for one accuracy, the",
+        "coverage nearest to 95% that any interval can have. Outside of 93 to 97% (in bold), no",
+        "interval reaches the aim. The same holds for F1 if the other accuracy is much larger: F1",
+        "is then almost a function of the smaller one. These are the cells above that miss the",
+        "aim, and those with two small accuracies.",
+        "",
+    )
+    yield from _table(
+        ["n", *map(str, ACCURACIES)],
+        [[str(n), *(_marked(nearest_coverage(n, p)) for p in ACCURACIES)] for n in SIZES],
+    )
+    yield from (
+        "",
+        "### Other intervals",
+        "",
+        "The same interval of F1 with the bounds of other intervals of a share. Wilson's reach the",
+        "aim in the most cells.",
+        "",
+    )
+    yield from _table(
+        ["n", "bounds", *SUMMARY],
+        [
+            [str(n), name, *_summary([f1_coverage(n, a, b, method) for a, b in _cells()])]
+            for n in COMPARED
+            for name, method in METHODS.items()
+        ],
+    )
     yield from ("", "## Accuracies", "", "Wilson's interval, exact, by the true accuracy.", "")
     yield from _table(
         ["n", *map(str, ACCURACIES)],
@@ -175,12 +246,21 @@ def page() -> Iterator[str]:
     )
 
 
-def _is_low(value: float) -> bool:
-    return value < 0.93
+SUMMARY = ("least", "mean", "most", "under 93%", "over 97%")
 
 
-def _is_high(value: float) -> bool:
-    return value > 0.97
+def _cells() -> list[tuple[float, float]]:
+    return [(a, b) for a in ACCURACIES for b in ACCURACIES if b <= a]
+
+
+def _summary(values: Sequence[float]) -> list[str]:
+    low, high = sum(value < AIM[0] for value in values), sum(value > AIM[1] for value in values)
+    shares = (min(values), sum(values) / len(values), max(values))
+    return [*map(_percent, shares), *(f"{count} of {len(values)}" for count in (low, high))]
+
+
+def _marked(value: float) -> str:
+    return _percent(value) if AIM[0] <= value <= AIM[1] else f"**{_percent(value)}**"
 
 
 def _percent(value: float) -> str:

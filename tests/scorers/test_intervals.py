@@ -1,16 +1,16 @@
 """Intervals against the definition, other libraries, and the share of cases that they must hold."""
 
 import math
-from itertools import pairwise
+from itertools import combinations, pairwise
 from random import Random
 
 import numpy as np
 import pytest
 from inspect_ai.scorer import SampleScore, Score, ci_wilson, stderr
-from scipy.stats import t
+from scipy.stats import binom, t
 from statsmodels.stats.proportion import proportion_confint
 
-from benchmarks.coverage import f1_coverage, share_coverage, simulated_coverage
+from benchmarks.coverage import f1_coverage, nearest_coverage, share_coverage, simulated_coverage
 from misstep.scorers import Estimate, f1_estimate, harmonic_mean, mean_estimate, share
 from misstep.scorers._intervals import _student
 
@@ -79,6 +79,20 @@ def test_intervals_of_f1_hold_the_truth_as_often_as_they_say(error, correct):
 def test_intervals_of_a_hundred_samples_are_close_to_nominal():
     for error in (0.05, 0.3, 0.95):
         assert 0.93 <= f1_coverage(100, error, 0.5) <= 0.97
+
+
+@pytest.mark.parametrize(
+    ("n", "small", "others"), [(100, 0.01, (0.3, 0.9)), (20, 0.05, (0.7, 0.99)), (20, 0.01, (0.9,))]
+)
+def test_coverage_misses_the_aim_only_where_no_interval_reaches_it(n, small, others):
+    """Hits are whole numbers: all acceptable sets of counts are too likely or too unlikely."""
+    sums = [0, *np.cumsum(binom.pmf(np.arange(n + 1), n, small))]
+    reachable = np.array([high - low for low, high in combinations(sums, 2)])
+    assert not np.any((reachable >= 0.93) & (reachable <= 0.97))
+    best = reachable[np.argmin(np.abs(reachable - 0.95))]
+    assert nearest_coverage(n, small) == pytest.approx(best, abs=1e-6)
+    for other in others:
+        assert f1_coverage(n, other, small) == pytest.approx(best, abs=0.002)
 
 
 def clustered(seed, clusters, size, p):
