@@ -8,13 +8,15 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from rich.markup import escape
-
 _NOT_IN_NAMES = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 """Control characters, line separators, marks that reverse the direction of text, and halves of
 characters."""
+
+
+_BRACKET = re.compile(r"(?<!\\)(\\*)\[(?=([a-z#/@][^\[]*?\])?)")
+"""A bracket with the backslashes before it. The second group is there if Rich reads markup."""
 
 
 def printable(text: str) -> str:
@@ -25,8 +27,16 @@ def printable(text: str) -> str:
 
 
 def rich_text(text: object) -> str:
-    """Return a text that Rich prints as it is: no markup, no control characters."""
-    return escape(printable(str(text)))
+    r"""Return a text that Rich prints as it is: no markup, no control characters.
+
+    Rich's own `escape` loses the backslash of a bracket that begins no markup, as in LaTeX's `\[`.
+    """
+    escaped = _BRACKET.sub(
+        lambda found: found[1] * (2 if found[2] else 1) + r"\[", printable(str(text))
+    )
+    # A backslash at the end would escape the markup that may follow.
+    alone = escaped.endswith("\\") and not escaped.endswith("\\\\")
+    return escaped + "\\" if alone else escaped
 
 
 def metric_key(name: str) -> str:
