@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import pairwise
+from math import nan
 from pathlib import Path
 
 from misstep.registry import PublishedResult, PublishedTable, price_of, published, records, sizes
 from misstep.reports._board import board_table, tied_letters
 from misstep.reports._comparison import compare
-from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard_metrics
+from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard_metrics, metric_name
 from misstep.reports._records import PUBLISHED, ComparedFigure, RecordedRuns, model_of
 from misstep.reports._runs import ANSWERS, Run, read_log
 from misstep.reports._submissions import public_model
@@ -58,7 +59,10 @@ def results_files(
 
 def _summary(recorded: Sequence[RecordedRuns]) -> tuple[list[str], list[list[object]]]:
     """Return one line for each set of records: how many numbers agree, and which runs differ."""
-    headings = ["records", "models", "numbers compared", "difference", "neighbours told apart"]
+    headings = [
+        *("records", "models", "best", "numbers compared", "difference"),
+        "neighbours told apart",
+    ]
     rows: list[list[object]] = []
     for one in recorded:
         same = [figure for figure in one.figures if figure.same_rows]
@@ -77,8 +81,20 @@ def _summary(recorded: Sequence[RecordedRuns]) -> tuple[list[str], list[list[obj
             difference = (
                 f"other rows: {inside} of {len(at_default)} inside the interval at {THRESHOLD:g}"
             )
-        rows.append([one.facts.title, len(one.runs), len(one.figures), difference, told])
+        rows.append(
+            [one.facts.title, len(one.runs), _best(one.runs), len(one.figures), difference, told]
+        )
     return headings, rows
+
+
+def _best(runs: Sequence[Run]) -> str:
+    """Return the best run by the first metric of its leaderboard."""
+    [benchmark] = benchmarks(runs)
+    metric = leaderboard_metrics(benchmark)[0]
+    values = {run.id: run.metrics[run.scorer()] for run in runs}
+    best = max(runs, key=lambda run: values[run.id][metric])
+    value, *ends = (values[best.id].get(f"{metric}{end}", nan) for end in ("", "_lower", "_upper"))
+    return f"{model_of(best)}, {metric_name(metric)} {with_interval(value, ends[0], ends[1])}"
 
 
 def neighbours(runs: Sequence[Run]) -> list[bool]:
