@@ -14,6 +14,8 @@ MOST_TRUNCATED = 0.05
 MOST_UNREAD = 0.2
 UNREAD_METRICS = ("truncated", "unparsed", "empty", "refused", "unanswered")
 """Metrics that are shares of replies without a result, by cause."""
+_SILENT = ("none", "log")
+"""Displays under which a run prints nothing at its end."""
 
 
 def cautions(metrics: Mapping[str, float], failed: int, total: int) -> Iterator[str]:
@@ -50,13 +52,21 @@ def cautions(metrics: Mapping[str, float], failed: int, total: int) -> Iterator[
         )
 
 
-@cache
 def print_at_end() -> None:
     """Make runs of this process print their warnings and the command that shows their results.
 
     It is called when Inspect makes a task for a run. Inspect announces hooks that are there before,
     in every run of every package.
     """
+    from inspect_ai.util import display_type
+
+    # Inspect calls every hook for every event of every sample, so there is none without need.
+    if display_type() not in _SILENT:
+        _add_hook()
+
+
+@cache
+def _add_hook() -> None:
     from inspect_ai.hooks import Hooks, RunEnd, hooks
 
     @hooks(name="run_end", description="Says where a run of misstep shows its results.")
@@ -73,7 +83,7 @@ def _print(logs: "list[EvalLog]") -> None:
     from inspect_ai.util import display_type
     from rich.console import Console
 
-    if not logs or display_type() in ("none", "log"):
+    if not logs or display_type() in _SILENT:
         return
     console = Console()
     console.print()

@@ -1,6 +1,7 @@
 """Everything that workers need loaded. The fork server imports this before it forks them."""
 
 import importlib
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -16,8 +17,10 @@ from misstep._inspect_private import call_in_shared_session  # noqa: E402
 [_command] = entry_points(group="console_scripts", name="inspect")
 _inspect = _command.load()
 
-# A run imports these: evals, agent protocol, client library, check for notebooks, metrics.
-for _name in ("misstep.registry.entry_point", "acp", "openai", "IPython", "numpy.random"):
+# A run imports these: evals, agent protocol, client libraries, check for notebooks, metrics.
+for _name in (
+    *("misstep.registry.entry_point", "acp", "openai", "anthropic", "IPython", "numpy.random"),
+):
     with suppress(ImportError):
         importlib.import_module(_name)
 
@@ -25,12 +28,23 @@ for _name in ("misstep.registry.entry_point", "acp", "openai", "IPython", "numpy
 importlib.import_module("inspect_ai.model").get_model_info("openai/gpt-4o")
 freeze_loaded_objects()
 
+_LEVEL_VARIABLES = ("INSPECT_LOG_LEVEL", "INSPECT_TRACE")
+
 
 def run_inspect(arguments: Sequence[str]) -> None:
     """Run Inspect's command in this process."""
     sys.argv = ["inspect", *arguments]
+    if not _wants_debug_messages(arguments):
+        # Inspect traces each call into a file. That takes a thirtieth of the CPU time of a run.
+        logging.disable(logging.INFO - 1)
     for_clients = any(argument.startswith("--acp-server") for argument in arguments)
     if for_clients or "INSPECT_EVAL_ACP_SERVER" in os.environ:
         _inspect()
     else:
         call_in_shared_session(_inspect)
+
+
+def _wants_debug_messages(arguments: Sequence[str]) -> bool:
+    """Whether the user sets a level of messages."""
+    by_option = any(argument.startswith("--log-level") for argument in arguments)
+    return by_option or any(name.startswith(_LEVEL_VARIABLES) for name in os.environ)

@@ -23,13 +23,23 @@ _PRELOADED = "misstep.runs._preload"
 _START_METHOD = "forkserver" if sys.platform == "linux" else "spawn"
 _OUTPUT_BYTES = 2_000
 """How much of the end of a worker's output is returned."""
+_TUNABLES = "GLIBC_TUNABLES"
+_KEEP_STACKS = "glibc.pthread.stack_cache_size=268435456"
+"""Keep the stacks of threads that ended. Inspect compresses each sample in twelve new threads."""
 
 
 def start_fork_server() -> None:
     """Start the process that loads Inspect for all workers, if it does not run yet."""
     if _START_METHOD == "forkserver":
         _processes().set_forkserver_preload([_PRELOADED])
-        forkserver.ensure_running()
+        # The C library reads it when a process starts.
+        unset = _TUNABLES not in os.environ
+        os.environ.setdefault(_TUNABLES, _KEEP_STACKS)
+        try:
+            forkserver.ensure_running()
+        finally:
+            if unset:
+                del os.environ[_TUNABLES]
 
 
 def run_in_worker(
