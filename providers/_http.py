@@ -3,6 +3,7 @@
 import json
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from functools import lru_cache
 from random import uniform
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies, proxy_bypass
@@ -30,6 +31,10 @@ _LONGEST_RETRY_AFTER = 120
 """Seconds. A longer wait that a server asks for is ignored."""
 
 
+# To parse an address takes more time than to send a request.
+_parsed = lru_cache(httpx.URL)
+
+
 class HttpClient:
     """The connections to one server.
 
@@ -55,7 +60,7 @@ class HttpClient:
         import aiohttp
 
         session = await self._session()
-        request = httpx.Request("POST", url)
+        request = httpx.Request("POST", _parsed(url))
         content = json.dumps(body, allow_nan=False).encode()
         headers = {"Content-Type": "application/json", **headers}
         try:
