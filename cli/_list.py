@@ -1,11 +1,15 @@
-"""`misstep list`: every eval and variant."""
+"""What there is to run: `misstep list`, `misstep configs` and `misstep data`."""
+
+import sys
 
 import click
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 
 from misstep.cli._options import json_option
-from misstep.cli._output import new_table, print_json, shown
+from misstep.cli._output import new_table, print_json, print_lines, shown
+from misstep.loaders import Summary, check_file, fetch, fetch_wording, mirror, summary_of
 from misstep.reports import eval_sizes
 
 
@@ -35,3 +39,118 @@ def list_evals(as_json: bool) -> None:
 def _tokens(count: int) -> str:
     """Return an estimated number of tokens, rounded."""
     return f"~{count / 1e6:.1f}M" if count >= 1e6 else f"~{count / 1e3:.0f}k"
+
+
+@click.command("configs")
+@click.argument("name", required=False)
+@json_option
+def configs(name: str | None, as_json: bool) -> None:
+    """List the run configurations, or print the path of the one with this NAME.
+
+    A run configuration has the task arguments and the sampling settings of a published result:
+
+    inspect eval --run-config $(misstep configs NAME) --model MODEL
+
+    Your own ones are the files runs/*.yaml in your registry (MISSTEP_REGISTRY, or
+    ~/.config/misstep).
+    """
+    from misstep.registry import find_run_config, run_configs
+
+    if name is not None:
+        click.echo(find_run_config(name).path)
+        return
+    known = run_configs()
+    if as_json:
+        print_json(
+            [
+                {"name": key, "description": config.description, "path": str(config.path)}
+                for key, config in known.items()
+            ]
+        )
+        return
+    table = new_table("run configuration")
+    for key, config in known.items():
+        table.add_row(f"[bold]{shown(key)}[/bold]")
+        table.add_row(Padding(shown(config.description), (0, 0, 0, 2)))
+    console = Console()
+    console.print(table, highlight=False)
+    console.print(
+        "\nRun one: inspect eval --run-config $(misstep configs NAME) --model <model>",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+_MOST_WARNINGS = 20
+_BAR = 30
+"""Width of the bar of a label that all rows have."""
+
+
+@click.group()
+def data() -> None:
+    """Check your own file, or download a registered source."""
+
+
+@data.command()
+@click.argument("file")
+@json_option
+def check(file: str, as_json: bool) -> None:
+    """List every problem of every bad row of FILE, or summarise FILE if it has none.
+
+    FILE is JSON, JSONL, CSV or Parquet: a local path, or any address that fsspec can read. The
+    exit code is 1 if a row is bad.
+    """
+    rows, bad = check_file(file)
+    summary = None if bad else summary_of(rows)
+    if as_json:
+        problems = [str(problem) for problem in bad]
+        print_json({"rows": len(rows), "problems": problems, "summary": summary})
+    else:
+        console = Console()
+        print_lines(console, bad)
+        if summary is None:
+            console.print(f"{len(bad)} problems; {len(rows)} rows are good.", style="bold red")
+        else:
+            _print_summary(console, summary)
+    if bad:
+        sys.exit(1)
+
+
+@data.command("fetch")
+@click.argument("source")
+@click.option("--wording", is_flag=True, help="Save the published prompts instead of the rows.")
+def fetch_source(source: str, wording: bool) -> None:
+    """Save SOURCE in the offline mirror, and check it.
+
+    The mirror is the folder that MISSTEP_DATA names, or a folder in your cache folder. Resumable:
+    rerun the same command after a broken download.
+    """
+    for path in fetch_wording(source) if wording else fetch(source):
+        click.echo(f"{path}  checked")
+    click.echo(f"The offline mirror is {mirror()}. Set MISSTEP_DATA to it on other machines.")
+
+
+def _print_summary(console: Console, summary: Summary) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("rows", f"{summary.rows:,}")
+    table.add_row("with an error", f"{summary.errors:,} ({summary.errors / summary.rows:.1%})")
+    for name, spread in (("steps", summary.steps), ("characters", summary.characters)):
+        table.add_row(
+            name,
+            f"{spread.least:,} to {spread.greatest:,}, median {spread.median:,.0f}, "
+            f"mean {spread.mean:,.1f}",
+        )
+    for subset, count in summary.subsets.items():
+        table.add_row("subset", f"{shown(subset)} ({count:,})")
+    for label, count in summary.labels.items():
+        table.add_row(
+            "no error" if label < 0 else f"first error at {label}",
+            f"{count:>5,} {'▇' * round(_BAR * count / summary.rows)}",
+        )
+    console.print(table, highlight=False)
+    places = summary.control_characters[:_MOST_WARNINGS]
+    print_lines(
+        console, (f"Warning: {place}: a lost backslash?" for place in places), style="yellow"
+    )

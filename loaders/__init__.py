@@ -1,6 +1,12 @@
 """Where rows come from, and how they become samples."""
 
-from misstep.loaders._agents import attribution_dataset, has_step_labels, trajectory_dataset
+from misstep.loaders._agents import (
+    attribution_dataset,
+    has_step_labels,
+    holds_judgements,
+    judgement_datasets,
+    trajectory_dataset,
+)
 from misstep.loaders._files import RawRow, read_rows, write_files
 from misstep.loaders._first_error import (
     FirstErrorRow,
@@ -28,7 +34,6 @@ from misstep.loaders._recorded import (
     recorded_solutions,
     solution_datasets,
 )
-from misstep.loaders._recorded_judges import holds_judgements, judgement_datasets
 from misstep.loaders._recovery import recovery_dataset
 from misstep.loaders._rows import BadRow, Id, Name, validate_rows
 from misstep.loaders._sources import corpus_rows, fetch, mirror

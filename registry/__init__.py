@@ -60,7 +60,6 @@ from misstep.registry._prompts import (
     prms,
 )
 from misstep.registry._run_end import UNREAD_METRICS, cautions, log_cautions
-from misstep.registry._secrets import find_secret
 from misstep.registry._sources import (
     ROW_KINDS,
     Corpus,
@@ -78,7 +77,7 @@ from misstep.registry._sources import (
     sources,
     wordings,
 )
-from misstep.registry._user_input import parse_yaml, task_arguments, user_path
+from misstep.registry._user_input import find_secret, parse_yaml, task_arguments, user_path
 from misstep.registry._variants import (
     CHARACTERS_PER_TOKEN,
     Eval,

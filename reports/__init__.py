@@ -54,13 +54,13 @@ from misstep.reports._find import (
     run_find,
     trust_lines,
 )
-from misstep.reports._forge_charts import step_counts_chart
-from misstep.reports._forge_page import (
+from misstep.reports._forge_report import (
     MAX_EXAMPLES as FORGE_REPORT_EXAMPLES,
     forge_report_markdown,
     forge_report_page,
+    read_forge_report,
+    step_counts_chart,
 )
-from misstep.reports._forge_report import read_forge_report
 from misstep.reports._frames import metrics_frame, runs_frame, samples_frame
 from misstep.reports._imports import ImportedLog, import_files
 from misstep.reports._latex import latex_files

@@ -1,20 +1,29 @@
-"""The content of `misstep forge report`.
+"""The content, the charts and the page of `misstep forge report`.
 
 It counts types, positions and reject reasons of a built set. With logs of critics it also has their
 detection rates.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from misstep.forge import DATA_NAME, Example, read_examples
+from misstep.forge import DATA_NAME, Analysis, Example, read_examples
 from misstep.loaders import read_rows
 from misstep.registry import DataError, MisstepError, taxonomy
+from misstep.reports._charts import chart_bytes, chart_library
+from misstep.reports._mathml import formulas_and_words, pieces_html, text_html
 from misstep.reports._runs import DETECTIONS, read_run
+from misstep.reports._text import markdown_table, markdown_text, page_file, script_hash
 from misstep.samples import third_of
+
+if TYPE_CHECKING:
+    import altair
 
 RATE_HEADINGS = ("critic", "errors", "number", "found, %", "95% interval")
 
@@ -153,4 +162,174 @@ def _detection_rates(location: str) -> list[DetectionRate]:
             total=int(metrics[f"{prefix}total" if prefix else "errors"]),
         )
         for name, prefix in groups.items()
+    ]
+
+
+_MAX_STEPS = 60
+"""Longer solutions share the last bar."""
+
+
+def step_counts_chart(analysis: Analysis, min_steps: int) -> "altair.Chart":
+    """Return a histogram of the number of steps for each source."""
+    alt = chart_library()
+    counts: Counter[tuple[str, int]] = Counter()
+    for name, group in analysis.sources.items():
+        for steps, count in group.steps.items():
+            counts[name, min(steps, _MAX_STEPS)] += count
+    values = [
+        {"source": name, "steps": steps, "solutions": count, "kept": steps >= min_steps}
+        for (name, steps), count in sorted(counts.items())
+    ]
+    title = f"steps ({_MAX_STEPS}: {_MAX_STEPS} or more)"
+    chart: altair.Chart = (
+        alt.Chart(alt.Data(values=values))
+        .mark_bar()
+        .encode(
+            x=alt.X("steps:Q", title=title, axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("solutions:Q", title="solutions"),
+            color=alt.Color("kept:N", title=f"at least {min_steps} steps"),
+            row=alt.Row("source:N", title=None, header=alt.Header(labelAngle=0, labelAlign="left")),
+        )
+        .resolve_scale(y="independent")
+        .properties(width=640, height=110, title="Steps of worked solutions by source")
+    )
+    return chart
+
+
+def forge_report_charts(report: ForgeReport) -> dict[str, "altair.Chart"]:
+    """Return the charts of a report by title."""
+    positions = {f"{10 * i}–{10 * (i + 1)}%": report.positions[i] for i in range(10)}
+    charts = {
+        "Types of error": _bar_chart(report.types, "errors", "type"),
+        "Position of the error": _bar_chart(positions, "errors", "part of the solution"),
+    }
+    if report.reject_reasons:
+        charts["Rejected for"] = _bar_chart(report.reject_reasons, "solutions", "reason")
+    if report.rates:
+        charts["Errors found by critics"] = _detection_chart(report.rates)
+    return charts
+
+
+def _bar_chart(counts: dict[str, int], counted: str, grouped_by: str) -> "altair.Chart":
+    alt = chart_library()
+    values = [{"name": name, "count": count} for name, count in counts.items()]
+    chart: altair.Chart = (
+        alt.Chart(alt.Data(values=values))
+        .mark_bar()
+        .encode(
+            x=alt.X("count:Q", title=counted, axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("name:N", title=grouped_by, sort=None, axis=alt.Axis(labelLimit=320)),
+        )
+        .properties(width=380)
+    )
+    return chart
+
+
+def _detection_chart(rates: list[DetectionRate]) -> "altair.Chart":
+    alt = chart_library()
+    values = [
+        {"critic": x.critic, "group": x.group, "found": x.value, "low": x.lower, "high": x.upper}
+        for x in rates
+    ]
+    base = alt.Chart().encode(
+        y=alt.Y("group:N", title=None, sort=None, axis=alt.Axis(labelLimit=320)),
+        color=alt.Color("critic:N", title="critic"),
+    )
+    share = alt.Axis(format="%")
+    points = base.mark_point(filled=True, size=50).encode(
+        x=alt.X("found:Q", title="errors found", axis=share, scale=alt.Scale(domain=[0, 1]))
+    )
+    intervals = base.mark_rule().encode(x=alt.X("low:Q"), x2="high:Q")
+    chart: altair.Chart = (
+        alt.layer(intervals, points, data=alt.Data(values=values))
+        .properties(width=380, height=alt.Step(20))
+        .facet(row=alt.Row("critic:N", title=None, header=alt.Header(labels=False)))
+    )
+    return chart
+
+
+MAX_EXAMPLES = 200
+"""The default number of examples in a report."""
+_MOST_COMPARED = 200_000
+"""The product of the lengths of two steps, in words and spaces, that are compared word by word."""
+
+
+def forge_report_markdown(report: ForgeReport, max_examples: int = MAX_EXAMPLES) -> str:
+    """Return the report as Markdown. Examples are lists of their changed steps."""
+    return _render("forge.md", report, report.with_error[:max_examples], table=markdown_table)
+
+
+def forge_report_page(report: ForgeReport, max_examples: int = MAX_EXAMPLES) -> str:
+    """Return the report as HTML. Examples show both solutions side by side."""
+    untouched = [example for example in report.examples if example.untouched]
+    script = page_file("forge.js")
+    charts = forge_report_charts(report)
+    return _render(
+        "forge.html",
+        report,
+        [*report.with_error, *untouched][:max_examples],
+        charts=[(title, chart_bytes(chart, "svg").decode()) for title, chart in charts.items()],
+        style=page_file("forge.css"),
+        script=script,
+        hash=script_hash(script),
+    )
+
+
+def _render(name: str, report: ForgeReport, shown: Sequence[Example], **more: object) -> str:
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    environment = Environment(
+        loader=PackageLoader("misstep.reports", "page"),
+        autoescape=select_autoescape(["html"]),
+        trim_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {
+        "fenced": _fenced,
+        "formulas": text_html,
+        "kind": lambda example: example.error_type or "untouched",
+        "markdown": markdown_text,
+        "marked_changes": marked_changes,
+        "step_pairs": step_pairs,
+    }
+    template = environment.get_template(name)
+    return template.render(report=report, shown=shown, rate_headings=RATE_HEADINGS, **more)
+
+
+def _fenced(text: str, kind: str = "text") -> str:
+    """Return text in a code fence that is longer than any run of backticks in it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{kind}\n{text}\n{fence}"
+
+
+def marked_changes(pair: StepPair) -> tuple[str, str]:
+    """Return both steps as HTML: removed text in <del>, added text in <ins>."""
+    before = formulas_and_words(pair.original or "")
+    after = formulas_and_words(pair.modified or "")
+    left, right = "", ""
+    for kind, a, b, c, d in _changes(before, after):
+        removed, added = pieces_html(before[a:b]), pieces_html(after[c:d])
+        if kind == "equal":
+            left, right = left + removed, right + added
+        else:
+            left += f"<del>{removed}</del>" if removed else ""
+            right += f"<ins>{added}</ins>" if added else ""
+    return left, right
+
+
+def _changes(before: list[str], after: list[str]) -> Iterable[tuple[str, int, int, int, int]]:
+    """Return the changes between two lists, as `SequenceMatcher.get_opcodes` returns them."""
+    if len(before) * len(after) <= _MOST_COMPARED:
+        return SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    # The comparison takes cubic time. In long steps only the same start and end are found.
+    shorter = min(len(before), len(after))
+    start = next((i for i in range(shorter) if before[i] != after[i]), shorter)
+    most = shorter - start
+    end = next((i for i in range(most) if before[-1 - i] != after[-1 - i]), most)
+    a, b = len(before) - end, len(after) - end
+    return [
+        ("equal", 0, start, 0, start),
+        ("replace", start, a, start, b),
+        ("equal", a, len(before), b, len(after)),
     ]

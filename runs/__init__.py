@@ -13,13 +13,12 @@ if TYPE_CHECKING:
     from misstep.runs._command import EvalCommand
     from misstep.runs._jobs import Executor, Job, local_processes, ray_cluster
     from misstep.runs._split_run import SplitRun
-    from misstep.runs._sweep import RunProgress, SweepRun, run_sweep, sweep_runs
-    from misstep.runs._sweep_file import Sweep, read_sweep
+    from misstep.runs._sweep import RunProgress, Sweep, SweepRun, read_sweep, run_sweep, sweep_runs
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
     """Import a public name when it is first used."""
-    for module in ("_command", "_jobs", "_split_run", "_sweep", "_sweep_file"):
+    for module in ("_command", "_jobs", "_split_run", "_sweep"):
         if not name.startswith("_") and hasattr(
             found := import_module(f"misstep.runs.{module}"), name
         ):

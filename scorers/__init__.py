@@ -7,12 +7,10 @@ from misstep.scorers._answer_equality import (
     compare_texts as compare_texts,
 )
 from misstep.scorers._attribution import (
+    Blame as Blame,
     attribution as attribution,
     attribution_published as attribution_published,
     attribution_table as attribution_table,
-)
-from misstep.scorers._attribution_replies import (
-    Blame as Blame,
     prediction_text as prediction_text,
     read_blame as read_blame,
 )
@@ -85,30 +83,26 @@ from misstep.scorers._section_metrics import (
     section_metrics as section_metrics,
     section_table as section_table,
 )
-from misstep.scorers._section_replies import (
+from misstep.scorers._sections import (
     Flagged as Flagged,
     SectionsReading as SectionsReading,
     StructuredReply as StructuredReply,
-    read_sections as read_sections,
-    read_structured as read_structured,
-)
-from misstep.scorers._sections import (
     error_sections as error_sections,
     error_sections_published as error_sections_published,
+    read_sections as read_sections,
+    read_structured as read_structured,
 )
 from misstep.scorers._step_label_metrics import (
     StepCounts as StepCounts,
     step_counts as step_counts,
     step_label_table as step_label_table,
 )
-from misstep.scorers._step_label_replies import (
+from misstep.scorers._step_labels import (
     StepLabels as StepLabels,
     first_wrong_label as first_wrong_label,
     read_reason as read_reason,
     read_step_labels as read_step_labels,
     read_step_labels_published as read_step_labels_published,
-)
-from misstep.scorers._step_labels import (
     score_labels as score_labels,
     step_labels as step_labels,
     step_labels_published as step_labels_published,
@@ -122,10 +116,10 @@ from misstep.scorers._step_validity import (
     step_validity_published as step_validity_published,
     validity_of as validity_of,
 )
-from misstep.scorers._verdicts import read_verdict as read_verdict
 from misstep.scorers._votes import (
     Tally as Tally,
     Vote as Vote,
+    read_verdict as read_verdict,
     read_vote as read_vote,
     reasoning_of as reasoning_of,
     tally as tally,

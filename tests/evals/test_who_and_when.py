@@ -12,8 +12,7 @@ from misstep.loaders import attribution_dataset, published_wording
 from misstep.loaders._first_error import _check_row_pins, check_rows
 from misstep.registry import DataError, MisstepError, find_source, find_wording
 from misstep.samples import AttributionMetadata
-from misstep.scorers._attribution import score_blame
-from misstep.scorers._attribution_replies import (
+from misstep.scorers._attribution import (
     Blame,
     plain_name,
     predictions,
@@ -21,6 +20,7 @@ from misstep.scorers._attribution_replies import (
     published_predictions,
     read_blame,
     read_blame_published,
+    score_blame,
 )
 from misstep.solvers._attribution import Questions
 from tests.evals.test_agent_process import model_that

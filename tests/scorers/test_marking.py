@@ -8,9 +8,9 @@ import pytest
 from misstep.loaders import marked_dataset
 from misstep.samples import MarkedMetadata
 from misstep.scorers import needs_grade
-from misstep.scorers._marking import _our_verdict, _published_marking
-from misstep.scorers._marking_metrics import MarkingSample, _metrics, subject_parts
-from misstep.scorers._marking_replies import (
+from misstep.scorers._marking import (
+    _our_verdict,
+    _published_marking,
     gsm8k_step,
     marked_step,
     published_step,
@@ -19,6 +19,7 @@ from misstep.scorers._marking_replies import (
     read_marking_published,
     reason_is_right,
 )
+from misstep.scorers._marking_metrics import MarkingSample, _metrics, subject_parts
 from misstep.verdicts import NO_ERROR, Unread
 
 REPLY = (
