@@ -17,6 +17,7 @@ from misstep.runs._workers import run_command, run_in_worker
 WAITING = """
 import atexit
 import gc
+import logging
 import os
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def wait():
     async def solve(state, generate):
         (HERE / "text").write_text(os.environ.get("MISSTEP_TEXT", ""))
         (HERE / "frozen").write_text(str(gc.get_freeze_count() > 100_000))
+        (HERE / "traced").write_text(str(logging.getLogger("inspect_ai").isEnabledFor(13)))
         atexit.register((HERE / "ended").touch)
         if not (HERE / "text").read_text():
             (HERE / "pid").write_text(str(os.getpid()))
@@ -144,6 +146,13 @@ def test_a_worker_that_is_killed_has_the_signal_as_status_and_the_others_continu
 def test_inspect_is_loaded_by_the_fork_server_and_not_by_each_worker(waiting, tmp_path):
     assert run_inspect(waiting, {"MISSTEP_TEXT": "yes"})[0] == 0
     assert (tmp_path / "frozen").read_text() == "True"
+    assert (tmp_path / "traced").read_text() == "False"
+
+
+@forks
+def test_a_worker_traces_its_calls_if_a_level_is_set(waiting, tmp_path):
+    assert run_inspect(waiting, {"MISSTEP_TEXT": "yes", "INSPECT_LOG_LEVEL": "trace"})[0] == 0
+    assert (tmp_path / "traced").read_text() == "True"
 
 
 def test_where_inspect_cannot_be_loaded_the_reason_is_returned(tmp_path):
