@@ -53,7 +53,9 @@ def demo(log_dir: str, output: Path, embedded: int, as_json: bool) -> None:
         table.add_row(shown(one.model), *map(value_text, [one.headline, *one.parts[:2]]))
     console.print(table, highlight=False)
     console.print(
-        "In percent, with 95% intervals. F1 is the harmonic mean of both accuracies.\n", style="dim"
+        "In percent, with 95% intervals. F1 is the harmonic mean of both accuracies.\n",
+        style="dim",
+        highlight=False,
     )
     console.print(shown(_comparison(result)), highlight=False)
     print_lines(
@@ -80,7 +82,8 @@ def _print_example(console: Console, result: "Demo") -> None:
         for place, line in enumerate(lines):
             head = f"{mark}{number:>2}  " if place == 0 else " " * 12
             words = "".join(segment.text for segment in line)
-            console.print(shown(f"{head}{words}"), style="bold red" if wrong else "")
+            style = "bold red" if wrong else ""
+            console.print(shown(f"{head}{words}"), style=style, highlight=False)
     said = ", ".join(f"{name} {_verdict(verdict)}" for name, verdict in result.verdicts())
     console.print(shown(f"\nThe critics said: {said}.\n"), highlight=False)
 
