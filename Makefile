@@ -21,7 +21,8 @@ LOCK_OPTIONS := --quiet --universal --generate-hashes --no-header --group dev --
 # Python writes bytecode even if the shell forbids it: without it, every start takes three seconds longer.
 export PYTHONDONTWRITEBYTECODE :=
 # `make test COVERAGE=1` measures which lines the tests run.
-PYTEST_OPTIONS := -n 3 --dist loadfile $(if $(COVERAGE),$(PACKAGES:%=--cov=%) --cov=misstep --cov-fail-under=90)
+# Each file of tests runs in one process. tests/conftest.py puts the slow files first, so that no process waits at the end.
+PYTEST_OPTIONS := -n 3 --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),$(PACKAGES:%=--cov=%) --cov=misstep --cov-fail-under=90)
 
 .PHONY: help setup demo test unit lint types linked docs pictures wheel canary bench soak short audit reference board sizes lock clean
 

@@ -17,6 +17,16 @@ from tests.support.runs import local_model, run_task
 
 ROOT = Path(__file__).parents[1]
 
+SLOW = ("docs", "runs", "forge", "evals", "cli", "security", "reports", "providers")
+"""Folders whose tests start programs, servers or whole runs, the slowest first."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the slow folders first: a slow file that starts last keeps the others waiting."""
+    order = {name: place for place, name in enumerate(SLOW)}
+    tests = ROOT / "tests"
+    items.sort(key=lambda item: order.get(item.path.relative_to(tests).parts[0], len(SLOW)))
+
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell starts background jobs with SIGINT ignored, and the programs that tests interrupt
