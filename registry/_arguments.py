@@ -1,18 +1,22 @@
 """Task arguments, checked by the signature of the task: unknown names and wrong values."""
 
 import inspect
+import os
 from collections.abc import Callable
+from errno import EACCES
 from functools import wraps
 from inspect import Parameter
 from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, Union, get_args, get_origin
 
+from click import get_current_context
 from inspect_ai import Task
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from misstep._inspect_private import active_model
 from misstep.registry._errors import MisstepError, UnknownNameError
 from misstep.registry._run_end import print_at_end
+from misstep.registry._user_input import user_path
 
 P = ParamSpec("P")
 
@@ -45,12 +49,36 @@ def check_arguments(base: Callable[P, Task]) -> Callable[P, Task]:
         given = own.bind(*args, **arguments)
         for name, value in given.arguments.items():
             given.arguments[name] = _checked(known[name], value)
-        return base(*given.args, **given.kwargs)
+        made = base(*given.args, **given.kwargs)
+        _check_log_folder()
+        return made
 
     unknown = Parameter("unknown", Parameter.VAR_KEYWORD)
     signature = inspect.Signature([*known.values(), unknown], return_annotation=Task)
     checked.__signature__ = signature  # type: ignore[attr-defined]
     return checked
+
+
+def _check_log_folder() -> None:
+    """Raise an error if `inspect eval` is to write its log to a folder that cannot be made.
+
+    Inspect itself ends in a traceback.
+    """
+    context = get_current_context(silent=True)
+    if context is None or context.find_root().info_name != "inspect":
+        return
+    folder = context.params.get("log_dir")
+    if not isinstance(folder, str) or "://" in folder:
+        return
+    try:
+        place = user_path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        if not os.access(place, os.W_OK):
+            raise PermissionError(EACCES, os.strerror(EACCES))
+    except OSError as problem:
+        raise MisstepError(
+            f"--log-dir {folder}: cannot be written ({problem.strerror}). Choose another folder."
+        ) from None
 
 
 def _checked(parameter: Parameter, value: Any) -> Any:  # noqa: ANN401

@@ -1,6 +1,7 @@
 """Task arguments are checked before a run starts."""
 
 import pytest
+from click import Command, Context
 from inspect_ai.util import registry_create
 
 import misstep.registry.entry_point  # noqa: F401 (it registers all tasks)
@@ -25,6 +26,21 @@ def test_a_run_with_a_misspelled_argument_does_not_start(tmp_path):
     with pytest.raises(UnknownNameError, match="Did you mean 'votes'"):
         run_task("misstep/processbench.sample", tmp_path, task_args={"voets": 8})
     assert not list(tmp_path.iterdir())
+
+
+def test_a_log_folder_that_cannot_be_written_is_one_message(tmp_path):
+    (tmp_path / "file").touch()
+    for name, says in (("file/logs", "Not a directory"), ("logs", None), ("s3://a/b", None)):
+        with Context(Command("eval"), info_name="inspect") as context:
+            context.params["log_dir"] = name if "://" in name else str(tmp_path / name)
+            if says is None:
+                assert processbench(source="sample", critic="uniform")
+                continue
+            with pytest.raises(
+                MisstepError, match=rf"cannot be written \({says}\). Choose another"
+            ):
+                processbench(source="sample", critic="uniform")
+    assert (tmp_path / "logs").is_dir()
 
 
 @pytest.mark.parametrize(
