@@ -1,81 +1,118 @@
-"""A report on twenty logs of ProcessBench's size, and a comparison of two of them.
+"""A report on twenty runs of ProcessBench's size: time, memory, size; and a comparison of two.
 
-The report runs in its own process, to measure its peak memory: `python -m benchmarks.reporting`.
+The runs are made up: critics of different skill, some with votes, some with rewards, each with its
+own words. `python -m benchmarks.reporting write FOLDER` writes only the logs. The report runs in
+its own process, to measure its peak memory: `python -m benchmarks.reporting report FOLDER PAGE`.
 """
 
-import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from random import Random
 
-from inspect_ai.log import read_eval_log, write_eval_log
+from inspect_ai.event import InfoEvent
+from inspect_ai.log import EvalSample
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 
 from benchmarks._measurement import Measurement, quickest
 from benchmarks._programs import program
 from benchmarks._rows import FULL, rows_file
-from misstep.loaders import load_rows
+from misstep.loaders import FirstErrorRow, load_rows
 from misstep.reports import build_report, compare, read_logs, read_run, report_page
-from tests.support.logs import guesses, write_first_error_log
+from tests.support.logs import write_first_error_log
 
 LOGS = 20
-WRITTEN = 2
-"""Logs that Inspect writes; the others are copies with other headers."""
+VOTES = 8
+MOST_MEGABYTES = 25
 
 
 def measure() -> Iterator[Measurement]:
-    """Yield the time and memory of a report, and the time of a comparison with 10,000 resamples."""
+    """Yield time, memory and size of a report, and the time of a comparison."""
     with tempfile.TemporaryDirectory() as folder:
-        logs = _logs(Path(folder))
-        done = program([sys.executable, "-m", "benchmarks.reporting", folder])
+        logs = write_logs(Path(folder))
+        page = Path(folder) / "report.html"
+        command = [sys.executable, "-m", "benchmarks.reporting", "report", folder, str(page)]
+        done = program(command)
         seconds, busy = map(float, done.output.split()[-2:])
         note = f"{LOGS} logs of {FULL:,} samples"
-        yield Measurement("report", seconds, "s", 60, f"{note}; {busy:.0f} s of one processor")
-        yield Measurement("peak memory of a report", done.megabytes, "MB", 2000, note)
-        pair = [read_run(str(log)) for log in logs[:WRITTEN]]
+        yield Measurement("report", seconds, "s", 15, f"{note}; {busy:.0f} s of one processor")
+        yield Measurement("peak memory of a report", done.megabytes, "MB", 1500, note)
+        size = page.stat().st_size / 1e6
+        yield Measurement("size of a report", size, "MB", MOST_MEGABYTES, note)
+        pair = [read_run(str(log)) for log in logs[:2]]
         compared = quickest(lambda: compare(pair))
         sizes = f"{FULL:,} samples, 10,000 resamples"
         yield Measurement("compare two runs", compared, "s", 2, sizes)
-        whole = quickest(lambda: compare([read_run(str(log)) for log in logs[:WRITTEN]]))
+        whole = quickest(lambda: compare([read_run(str(log)) for log in logs[:2]]))
         yield Measurement("compare two logs", whole, "s", 2, "the same, with reading them")
 
 
-def _logs(folder: Path) -> list[Path]:
-    with rows_file(FULL) as path:
+def write_logs(folder: Path, count: int = LOGS, samples: int = FULL) -> list[Path]:
+    """Write the logs of made-up critics: every fourth votes, every fourth has rewards."""
+    with rows_file(samples) as path:
         rows = load_rows(str(path))
-    written = []
-    for number in range(WRITTEN):
-        log = folder / f"2026-01-02T03-04-{number:02d}-00-00_processbench_{number}.eval"
-        replies = guesses(rows, 0.4 + 0.2 * number, number)
-        write_first_error_log(log, rows, replies, model=f"openai/model-{number}")
-        written.append(log)
-    return [*written, *_copies(written, LOGS - WRITTEN)]
-
-
-def _copies(logs: Sequence[Path], count: int) -> list[Path]:
-    """Copy logs as runs of other models: only the headers change."""
-    made = []
+    logs = []
     for number in range(count):
-        source = logs[number % len(logs)]
-        target = source.with_name(f"{source.stem}-{number}{source.suffix}")
-        shutil.copy(source, target)
-        head = read_eval_log(str(target), header_only=True)
-        head.eval.eval_id = head.eval.run_id = head.eval.task_id = target.stem
-        head.eval.model = f"openai/copy-{number}"
-        write_eval_log(head, str(target), header_only=True)
-        made.append(target)
-    return made
+        random, skill = Random(number), 0.3 + 0.5 * number / count
+        log = folder / f"2026-01-02T03-04-{number:02d}-00-00_processbench_{number}.eval"
+        votes = VOTES if number % 4 == 1 else 1
+        replies = [[_reply(row, skill, random) for _ in range(votes)] for row in rows]
+        rewards = [_rewards(row, skill, random) for row in rows] if number % 4 == 2 else None
+        write_first_error_log(
+            log,
+            rows,
+            replies,
+            model=f"openai/model-{number}",
+            rewards=rewards,
+            weight=_add_conversation,
+        )
+        logs.append(log)
+    return logs
 
 
-def main(folder: str) -> None:
-    """Make the report; print its seconds and its CPU seconds."""
+def _reply(row: FirstErrorRow, skill: float, random: Random) -> str:
+    """Return a critique of about 1,200 characters that quotes the steps and ends in a box."""
+    right = random.random() < skill
+    index = row.label if right else random.randrange(-1, len(row.steps))
+    if random.random() < 0.02:
+        return "I cannot decide which paragraph is wrong."
+    words = [word for step in row.steps for word in step.split()] or ["nothing"]
+    checked = (
+        f"Paragraph {i}: {' '.join(random.sample(words, min(len(words), 24)))} holds."
+        for i in range(8)
+    )
+    return "\n\n".join([*checked, rf"The first error is in paragraph $\boxed{{{index}}}$."])
+
+
+def _rewards(row: FirstErrorRow, skill: float, random: Random) -> list[float]:
+    wrong = [row.label >= 0 and i >= row.label for i in range(len(row.steps))]
+    return [
+        round(min(1, max(0, random.gauss(0.5 - skill / 2 if bad else 0.5 + skill / 2, 0.2))), 4)
+        for bad in wrong
+    ]
+
+
+def _add_conversation(sample: EvalSample, texts: Sequence[str]) -> None:
+    """Make a sample as heavy as one of a real run, which holds the prompt and its events."""
+    prompt = "\n\n".join([str(sample.input), *sample.metadata["steps"]])
+    sample.messages = [ChatMessageUser(content=prompt), ChatMessageAssistant(content=texts[0])]
+    sample.events = [InfoEvent(data={"request": prompt, "reply": list(texts), "state": "x" * 6000})]
+
+
+def main(command: str, folder: str, page: str = "") -> None:
+    """Write the logs; or make the report, and print its seconds and its CPU seconds."""
+    if command == "write":
+        write_logs(Path(folder))
+        return
     start, busy = time.perf_counter(), time.process_time()
-    page = report_page(build_report(read_logs(folder)), folder)
-    if page.count("<figure") < LOGS // 4:
+    text = report_page(build_report(read_logs(folder)), folder)
+    Path(page).write_text(text, encoding="utf-8")
+    if text.count("<figure") < LOGS // 4:
         raise RuntimeError("the page has hardly any charts")
     print(time.perf_counter() - start, time.process_time() - busy)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -8,7 +8,15 @@ from rich.console import Console
 from misstep.cli._options import output_option, reading_option
 from misstep.cli._output import print_lines, write_output
 from misstep.registry import MisstepError
-from misstep.reports import VIEWER, build_report, one_line, read_logs, report_page
+from misstep.reports import (
+    VIEWER,
+    build_report,
+    figure_files,
+    one_line,
+    read_logs,
+    read_tag,
+    report_page,
+)
 
 
 @click.command("report")
@@ -16,13 +24,28 @@ from misstep.reports import VIEWER, build_report, one_line, read_logs, report_pa
 @output_option("FILE", "File of the page.", default="report.html")
 @reading_option("strict", "lenient", "published")
 @click.option("--viewer", default=VIEWER, help="Address of `inspect view`.")
-def write_report(places: tuple[str, ...], output: Path, reading: str, viewer: str) -> None:
+@click.option("--by", metavar="tag:NAME", help="Draw curves over a tag of runs: tag:step.")
+@click.option(
+    "--figures",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Also write every chart as PDF and SVG, and its data as CSV.",
+)
+def write_report(
+    places: tuple[str, ...],
+    output: Path,
+    reading: str,
+    viewer: str,
+    by: str | None,
+    figures: Path | None,
+) -> None:
     """Write one self-contained page on the logs in LOGDIR.
 
-    It has leaderboards with intervals beside published results, charts of where models fail, the
-    tokens and cost of runs, and a link to every sample. Logs that cannot be counted are skipped
+    It has leaderboards with intervals, every sample with its steps and what each run said, charts
+    of where models fail, and the tokens and cost of runs. Logs that cannot be counted are skipped
     and listed.
     """
+    tag = None if by is None else read_tag(by)
     if not viewer.startswith(("http://", "https://")):
         raise MisstepError(
             f"--viewer {viewer}: this is not an http:// or https:// address. The default is "
@@ -33,6 +56,17 @@ def write_report(places: tuple[str, ...], output: Path, reading: str, viewer: st
     print_lines(Console(stderr=True), skipped, style="yellow")
     if not logs.runs:
         raise MisstepError(f"{', '.join(places)}: there is no log that can be counted.")
-    page = report_page(build_report(logs, reading), places[0], viewer)
-    write_output({output: page.encode()}, "FILE")
+    if tag is not None and not any(tag in run.tags for run in logs.runs):
+        known = sorted({name for run in logs.runs for name in run.tags})
+        raise MisstepError(
+            f"--by tag:{tag}: no run has this tag. Tags of these runs: "
+            f"{one_line(', '.join(known)) or 'none'}. Add one with `inspect eval --tags {tag}=...`."
+        )
+    report = build_report(logs, reading, tag)
+    files = {output: report_page(report, places[0], viewer).encode()}
+    if figures is not None:
+        files |= {figures / name: content for name, content in figure_files(report)}
+    write_output(files, "FILE")
     click.echo(f"{output}  {len(logs.runs)} runs, {len(logs.skipped)} logs skipped")
+    if figures is not None:
+        click.echo(f"{figures}  {len(files) - 1} files of charts")

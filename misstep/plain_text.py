@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$])")
 _NOT_IN_NAMES = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -55,6 +56,11 @@ def metric_values(metrics: Iterable[tuple[str, float]]) -> dict[str, float]:
 def one_line(text: object) -> str:
     """Return a text in one line, without control characters."""
     return " ".join(printable(str(text)).split())
+
+
+def markdown_text(text: object) -> str:
+    """Return a text in one line, escaped for Markdown."""
+    return _MARKDOWN.sub(r"\\\1", one_line(text)).replace("&", "&amp;")
 
 
 def printable_strings(content: Any) -> Any:  # noqa: ANN401

@@ -10,6 +10,7 @@ from misstep.reports._best_of_n import (
     judge_solutions,
     label_conflicts,
 )
+from misstep.reports._bias import reward_by, skill_left
 from misstep.reports._board import board_page
 from misstep.reports._breakdowns import (
     accuracy_by,
@@ -22,6 +23,7 @@ from misstep.reports._breakdowns import (
     votes_curve,
 )
 from misstep.reports._charts import chart_bytes, chart_library, save_chart
+from misstep.reports._checkpoints import checkpoints, read_tag
 from misstep.reports._comparison import Comparison, compare
 from misstep.reports._comparison_text import (
     comparison_json,
@@ -92,7 +94,7 @@ from misstep.reports._recovery import (
     recovery_rates,
 )
 from misstep.reports._reference import EMBEDDED, planned_runs, run_planned
-from misstep.reports._report import VIEWER, build_report, report_page
+from misstep.reports._report import VIEWER, build_report, figure_files, report_page
 from misstep.reports._results_page import results_files
 from misstep.reports._runs import Logs, Run, read_logs, read_run, result_metrics
 from misstep.reports._show import MetricValue, RunSummary, summary_of_run

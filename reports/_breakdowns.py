@@ -254,6 +254,7 @@ def budget(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
         rows.append(
             {
                 "run": labels[run.id],
+                "samples": len(scores),
                 **estimate_columns("accuracy", accuracy),
                 "tokens_a_sample": sum(s.input_tokens + s.output_tokens for s in run.scored) / n,
                 "calls_a_sample": sum(calls) / len(calls) if calls else nan,

@@ -6,7 +6,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from misstep.registry import price_of
-from misstep.reports._runs import Run
+from misstep.reports._runs import EPOCHS, IMPORTED, REDUCER, REWARD_MODEL, Run
 from misstep.reports._samples import FACETS, SampleRecord, ScoreRecord
 from misstep.scorers import Estimate
 
@@ -28,15 +28,42 @@ def estimate_columns(name: str, estimate: Estimate) -> FrameRow:
     return {name: estimate.value, f"{name}_lower": estimate.lower, f"{name}_upper": estimate.upper}
 
 
+def protocols(runs: Sequence[Run]) -> dict[str, str]:
+    """How each model was asked, by the run's id, in words for what differs between these runs.
+
+    A trait that some runs do not have at all, such as the style of an imported run, differs only if
+    the others differ in it.
+    """
+    values: dict[str, set[str]] = {}
+    for run in runs:
+        for name, value in {} if run.is_baseline else run.traits.items():
+            values.setdefault(name, set()).add(repr(value))
+    some = {name for name in (IMPORTED, EPOCHS, REWARD_MODEL) if name in values}
+    differing = [
+        name
+        for name, found in values.items()
+        if len(found) > 1 or (name in some and any(name not in run.traits for run in runs))
+    ]
+    if EPOCHS in differing:
+        differing.append(REDUCER)
+    return {run.id: run.describe(dict.fromkeys(differing)) for run in runs}
+
+
 def run_labels(runs: Sequence[Run]) -> dict[str, str]:
     """A unique label for each run, by the run's id."""
     labels = {run.id: run.name for run in runs}
-    for number in range(3):
+    asked = protocols(runs)
+    for number in range(4):
         counts = Counter(labels.values())
+        sizes: dict[str, set[int]] = {}
         for run in runs:
-            if counts[labels[run.id]] > 1:
-                more = (run.protocol, run.created[:19], run.id)[number]
-                labels[run.id] = f"{labels[run.id]} · {more}"
+            sizes.setdefault(labels[run.id], set()).add(len(run.scored))
+        for run in runs:
+            label = labels[run.id]
+            if counts[label] > 1:
+                size = f"{len(run.scored):,} samples" if len(sizes[label]) > 1 else ""
+                more = (asked[run.id], size, run.created[:19], run.id)[number]
+                labels[run.id] = f"{labels[run.id]} · {more}" if more else labels[run.id]
     return labels
 
 
@@ -53,12 +80,14 @@ def _run_row(run: Run, label: str) -> FrameRow:
     total, seconds = len(run.samples), [s.seconds for s in run.samples if s.seconds is not None]
     return {
         "run": label,
+        "name": run.name,
         "eval": run.eval,
         "data": run.data,
         "version": run.version,
         "model": run.model,
         "protocol": run.protocol,
         "samples": total,
+        "unread": _share_true(map(_is_unparsed, scores)),
         "unparsed": metrics.get("unparsed", _share_true(map(_is_unparsed, scores))),
         "truncated": metrics.get("truncated", _share_true(score.truncated for score in scores)),
         "errored": (total - len(run.scored)) / total,

@@ -1,14 +1,19 @@
-"""Leaderboards: the runs of a benchmark with their intervals, beside published results."""
+"""Leaderboards: the runs of a benchmark with their intervals, beside published results.
+
+Runs are ranked by the headline. Runs of few samples, or of a part of the samples, are listed apart.
+Runs that cannot be told apart share a group.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from misstep.plain_text import metric_key
-from misstep.registry import PublishedResult, PublishedTable, published
-from misstep.reports._frames import FrameRow, dataframe, run_labels
+from misstep.registry import MisstepError, PublishedResult, PublishedTable, published, sources
+from misstep.reports._comparison import compare, compared_metrics
+from misstep.reports._frames import FrameRow, dataframe, protocols, run_labels
 from misstep.reports._runs import Run
 
 if TYPE_CHECKING:
@@ -31,6 +36,14 @@ SUBSET_METRIC = {"first_error": "f1_score", "error_sections": "f1_macro"}
 """The metric that is shown for each subset, by kind of run."""
 
 MOST_SUBSETS = 12
+
+SMALL, COMPLETE = 50, 0.9
+"""A run of fewer samples, or of a smaller share of them, is not ranked beside larger ones."""
+
+_CRITIQUE_VOTES = {"single": 1, "critic": 1, "maj@8": 8}
+"""The votes of published protocols with the critique prompt."""
+_NEVER_ALIKE = ("orm", "subset")
+"""Published protocols that no run of misstep follows."""
 
 METRIC_NAMES = {
     "f1_score": "F1",
@@ -77,26 +90,107 @@ class Benchmark:
     version: str
     kind: str
     runs: list[Run]
+    source: str = ""
+    """The data without the names of its subsets."""
+    apart: tuple[str, ...] = ()
+    """Why runs of the same eval have other leaderboards."""
+    title: str = ""
 
     @property
     def key(self) -> str:
         """A unique title."""
-        return " · ".join(dict.fromkeys((self.eval, self.data, f"version {self.version}")))
+        own = " · ".join(dict.fromkeys((self.eval, self.data, f"version {self.version}")))
+        return self.title or own
 
     @cached_property
     def subsets(self) -> list[str]:
         """The subsets of the samples; empty if there is only one."""
-        samples = (sample for run in self.runs for sample in run.samples)
-        found = {sample.facets["subset"] for sample in samples if "subset" in sample.facets}
+        found = _subsets(self.runs)
         return sorted(found) if len(found) > 1 else []
+
+    @property
+    def only_subset(self) -> str:
+        """The subset, if the data are one subset of a source; else empty."""
+        name = self.source or self.data.partition("-")[0]
+        return "" if name == self.data else self.data.removeprefix(f"{name}-")
+
+    @cached_property
+    def samples(self) -> int:
+        """The number of different samples of all runs."""
+        return len({sample.id for run in self.runs for sample in run.samples})
+
+
+def _subsets(runs: Sequence[Run]) -> set[str]:
+    samples = (sample for run in runs for sample in run.samples)
+    return {sample.facets["subset"] for sample in samples if "subset" in sample.facets}
+
+
+def _data(run: Run) -> tuple[str, str]:
+    """The source of a run's rows, and the source with its subsets if it has more than these.
+
+    A run on two named subsets and a run of the whole source that has only rows of these two, such
+    as an imported one, have the same data.
+    """
+    prefixes = (name for name in sources() if f"{run.data}-".startswith(f"{name}-"))
+    source = max(prefixes, key=len, default=run.data)
+    rest, found = run.data[len(source) + 1 :], sorted(_subsets([run]))
+    known = sources().get(source)
+    whole = {file.subset for file in known.files if file.subset} if known else set()
+    if rest or len(whole) > len(found) > 0:
+        return source, "-".join([source, *(found or [rest])])
+    return source, run.data
 
 
 def benchmarks(runs: Sequence[Run]) -> list[Benchmark]:
-    """Group runs by eval, data, version and kind."""
-    groups: dict[tuple[str, str, str, str], list[Run]] = {}
+    """Group runs by eval, data, version and kind, and by the content of their samples."""
+    groups: dict[tuple[str, str, str, str, str], list[list[Run]]] = {}
     for run in runs:
-        groups.setdefault((run.eval, run.data, run.version, run.kind), []).append(run)
-    return [Benchmark(*key, members) for key, members in groups.items()]
+        source, data = _data(run)
+        alike = groups.setdefault((run.eval, data, run.version, run.kind, source), [])
+        for members in alike:
+            if not _conflicts(members, run):
+                members.append(run)
+                break
+        else:
+            alike.append([run])
+    found = [
+        Benchmark(*key[:4], members, key[4], title=_title(key, number, len(alike)))
+        for key, alike in groups.items()
+        for number, members in enumerate(alike)
+    ]
+    return [replace(one, apart=tuple(_reasons(one, found))) for one in found]
+
+
+def _title(key: Sequence[str], number: int, count: int) -> str:
+    eval_name, data, version = key[:3]
+    parts = dict.fromkeys((eval_name, data, f"version {version}"))
+    return " · ".join([*parts, *([f"rows {number + 1}"] if count > 1 else [])])
+
+
+def _conflicts(members: Sequence[Run], run: Run) -> int:
+    """How many samples of a run have another target or text in runs of the same name."""
+    known = {sample.id: (sample.target, sample.text) for sample in members[0].samples}
+    return sum(
+        known.get(sample.id, (sample.target, sample.text)) != (sample.target, sample.text)
+        for sample in run.samples
+    )
+
+
+def _reasons(one: Benchmark, all_of_them: Sequence[Benchmark]) -> Iterator[str]:
+    """Yield why other runs of the same eval are not on a leaderboard."""
+    for other in all_of_them:
+        if other is one or other.eval != one.eval:
+            continue
+        if other.version != one.version:
+            why = f"version {other.version} of the eval is scored differently"
+        elif other.kind != one.kind:
+            why = "it is scored by other scorers"
+        elif other.data != one.data:
+            why = f"its data are {other.data}"
+        else:
+            count = _conflicts(one.runs, other.runs[0])
+            why = f"{count:,} samples have the same ids but another problem or label"
+        yield f"{other.key}: {why}."
 
 
 def leaderboard_metrics(benchmark: Benchmark, reading: str = "strict") -> list[str]:
@@ -113,28 +207,99 @@ def leaderboard_metrics(benchmark: Benchmark, reading: str = "strict") -> list[s
 
 
 def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFrame":
-    """One row per run with its metrics and intervals, then the published results.
+    """One row per run with its metrics and intervals, best first, then the published results.
 
     Metrics are fractions, as in the log. `<metric>_lower` and `<metric>_upper` are the ends of the
-    95% interval, nan if there is none.
+    95% interval, nan if there is none. `apart` says why a run has no rank. Runs that share a letter
+    in `tied` cannot be told apart by the headline, after Holm's correction.
     """
     metrics = leaderboard_metrics(benchmark, reading)
-    labels = run_labels(benchmark.runs)
+    headline = ranking_metric(benchmark, metrics)
+    labels, asked = run_labels(benchmark.runs), protocols(benchmark.runs)
+    apart = _apart(benchmark)
+    tied = tied_runs([run for run in benchmark.runs if not apart[run.id]], headline, reading)
     rows = [
         {
             "run": labels[run.id],
+            "name": run.name,
             "model": run.model,
-            "protocol": run.protocol,
+            "protocol": asked[run.id],
             "published": False,
             "source": run.file,
             "samples": len(run.scored),
+            "rank": None,
+            "tied": tied.get(run.id, ""),
+            "apart": apart[run.id],
             **_metric_columns(run.metrics[run.scorer(reading)], metrics),
         }
         for run in benchmark.runs
     ]
+    for place, row in enumerate(sorted(rows, key=lambda row: _order(row, headline))):
+        row["rank"] = None if row["apart"] else place + 1
     rows += published_rows(benchmark, metrics)
-    best_first = ranking_metric(benchmark, metrics)
-    return dataframe(rows).sort_values(best_first, ascending=False, ignore_index=True)
+    return dataframe(sorted(rows, key=lambda row: _order(row, headline)))
+
+
+def _order(row: FrameRow, metric: str) -> tuple[bool, bool, bool, float]:
+    """Own runs come first, then those apart, then published results; the best first."""
+    value = row[metric]
+    return row["published"], bool(row["apart"]), isnan(value), 0.0 if isnan(value) else -value
+
+
+def _apart(benchmark: Benchmark) -> dict[str, str]:
+    """Why each run is not ranked, by its id; empty if it is.
+
+    If all runs are small, they are ranked: a small run is apart only beside larger ones.
+    """
+    sizes = {run.id: len(run.scored) for run in benchmark.runs}
+    most = max(sizes.values())
+    found = {}
+    for run in benchmark.runs:
+        size, lost = sizes[run.id], len(run.samples) - sizes[run.id]
+        why = ""
+        if size < COMPLETE * most:
+            why = f"{size:,} of {most:,} samples"
+        elif lost > (1 - COMPLETE) * len(run.samples):
+            why = f"{lost:,} samples ended in an error"
+        elif size < SMALL <= most:
+            why = f"only {size:,} samples"
+        found[run.id] = why
+    if all(found.values()):
+        return dict.fromkeys(found, "")
+    return found
+
+
+def tied_runs(runs: Sequence[Run], metric: str, reading: str) -> dict[str, str]:
+    """The groups of ranked runs of which no two can be told apart, as letters by the run's id.
+
+    Empty if the metric has no test, or if every run is told apart from every other.
+    """
+    if len(runs) < 2:
+        return {}
+    try:
+        comparison = compare(runs, reading, common=True, metric=metric)
+    except MisstepError:
+        return {}
+    letters: dict[str, str] = {}
+    for number, group in enumerate(comparison.tied_groups()):
+        for name in group:
+            run = comparison.runs[name].id
+            letters[run] = letters.get(run, "") + (
+                chr(ord("a") + number) if number < 26 else f"({number + 1})"
+            )
+    return letters
+
+
+LETTER = r"[a-z]|\(\d+\)"
+"""A group in the column `tied`."""
+
+
+def is_tested(benchmark: Benchmark, metric: str) -> bool:
+    """Whether `misstep compare` has a test for a metric of these runs."""
+    run = benchmark.runs[0]
+    score = next(iter(run.scored[0].scores.values()))
+    known = compared_metrics(run.kind, score, len(benchmark.subsets) or 1)
+    return metric in [one.name for one in known]
 
 
 def ranking_metric(benchmark: Benchmark, metrics: Sequence[str]) -> str:
@@ -148,40 +313,65 @@ def _metric_columns(values: Mapping[str, float], metrics: Sequence[str]) -> Fram
 
 
 def published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[FrameRow]:
-    """Yield the published results on the data of a benchmark, as rows of its leaderboard."""
-    source, _, subset = benchmark.data.partition("-")
+    """Yield the published results on the same data and by the protocol of one of the runs."""
+    source = benchmark.source or benchmark.data.partition("-")[0]
+    subset = benchmark.only_subset if not benchmark.subsets else ""
     seen: set[tuple[object, ...]] = set()
     for table in published().values():
         # Users' own rows and the bundled sample have no published results.
         data = table.data or table.eval.partition("_")[0]
-        if table.eval != benchmark.eval or source != data or not _comparable(table, benchmark):
+        if table.eval != benchmark.eval or source != data:
             continue
+        asked = {
+            protocol
+            for protocol in table.protocols
+            if any(asked_alike(run, protocol, table) for run in benchmark.runs)
+        }
         for model, result in table.results.items():
             values = _published_values(result, subset, benchmark.subsets)
             # Papers repeat rows of other papers.
             same = (model, *(cell.f1 for cell in result.subsets.values()), *result.metrics.values())
-            if values and same not in seen and not values.keys().isdisjoint(metrics):
+            shown = result.protocol in asked and not values.keys().isdisjoint(metrics)
+            if values and shown and same not in seen:
                 seen.add(same)
                 known = {name: value / 100 for name, value in values.items() if value is not None}
                 yield {
                     "run": model,
+                    "name": model,
                     "model": model,
                     "protocol": result.protocol,
                     "published": True,
                     "source": f"{table.source}; {table.protocols[result.protocol]}",
                     "samples": None,
+                    "rank": None,
+                    "tied": "",
+                    "apart": "",
                     **_metric_columns(known, metrics),
                 }
 
 
-def _comparable(table: PublishedTable, benchmark: Benchmark) -> bool:
-    """Whether some run was asked like the models of a table."""
-    return not table.wording or any(
-        run.imported
-        or run.settings.get("wording") == "published"
-        or run.settings.get("critic") == "reward"
-        for run in benchmark.runs
-    )
+def asked_alike(run: Run, protocol: str, table: PublishedTable) -> bool:
+    """Whether a run was asked like the models of a published protocol."""
+    traits = run.traits
+    if run.is_baseline or protocol in _NEVER_ALIKE:
+        return False
+    if protocol == "prm" or run.by_rewards:
+        return protocol == "prm" and run.by_rewards
+    if table.wording and not (run.imported or traits.get("wording") == "published"):
+        return False
+    if protocol in _CRITIQUE_VOTES:
+        plain = not (run.epochs > 1 or traits.get("adaptive") or traits.get("weighted"))
+        critic, domain = traits.get("critic"), traits.get("domain")
+        mathematics = run.kind == "error_sections" or domain in (None, "mathematics")
+        return (
+            plain
+            and mathematics
+            and critic in (None, "critique")
+            and traits.get("votes", 1) == _CRITIQUE_VOTES[protocol]
+        )
+    methods = {name.partition(" ")[0] for name in table.protocols}
+    critic = str(traits.get("critic"))
+    return critic not in methods or protocol.startswith(critic)
 
 
 def _published_values(

@@ -5,7 +5,8 @@ text. The page may run only its own scripts, named by their hashes, and may load
 """
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -14,26 +15,50 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from misstep.registry import evals
 from misstep.reports import _breakdowns as breakdowns, _report_charts as charts
-from misstep.reports._frames import FrameRow, run_labels, runs_frame
+from misstep.reports._bias import BIASES, StepFeatures, reward_by, skill_left
+from misstep.reports._charts import (
+    ChartFormat,
+    chart_bytes,
+    chart_config,
+    dark_colours,
+    page_colours,
+)
+from misstep.reports._checkpoints import checkpoints
+from misstep.reports._frames import FrameRow, runs_frame
 from misstep.reports._leaderboard import (
+    LETTER,
     METRIC_NAMES,
     Benchmark,
     benchmarks,
+    is_tested,
     leaderboard,
     leaderboard_metrics,
     metric_name,
     ranking_metric,
 )
+from misstep.reports._microscope import Microscope, microscope, page_parts
 from misstep.reports._recovery import (
     GROUPING_TITLES as RECOVERY_TITLES,
     RecoveryGrouping,
     recovery_frame,
 )
 from misstep.reports._runs import ANSWERS, SCORERS, Logs, Run, SkippedLog
-from misstep.reports._text import dollars, page_file, percent, script_hash, to_json
+from misstep.reports._text import (
+    csv_text,
+    dollars,
+    file_name,
+    page_file,
+    percent,
+    script_hash,
+    to_json,
+)
 
 if TYPE_CHECKING:
     import pandas
+
+FIGURE_WIDTH = 460
+"""Pixels of the plot of a figure, without its labels."""
+FIGURE_FORMATS: tuple[ChartFormat, ...] = ("pdf", "svg")
 
 VIEWER = "http://127.0.0.1:7575"
 """The default address of `inspect view`."""
@@ -45,11 +70,26 @@ class ReportSection:
 
     title: str
     about: str
+    shared: str
+    """How all runs were asked, if they were asked alike."""
+    apart: Sequence[str]
+    """Why other runs of the eval are not on this leaderboard."""
     metrics: list[str]
     rows: list[FrameRow]
+    tested: bool
+    """Whether the ranked runs were tested against each other."""
     charts: list[charts.ReportChart]
-    samples: dict[str, Any]
-    """The samples with the answers of all runs, as data for the page."""
+    samples: Microscope
+
+    @property
+    def published(self) -> int:
+        """The number of published results."""
+        return sum(bool(row["published"]) for row in self.rows)
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether some runs cannot be told apart."""
+        return any(row["tied"] for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -61,21 +101,42 @@ class Report:
     skipped: list[SkippedLog]
 
 
-def build_report(logs: Logs, reading: str = "strict") -> Report:
+def build_report(logs: Logs, reading: str = "strict", by: str | None = None) -> Report:
     """Compute all tables and charts of a report.
 
     Args:
         logs: The runs and skipped logs.
         reading: The reading of the scores. Runs without it are read strictly.
+        by: A tag of runs, such as the step of a checkpoint, that becomes the axis of a curve.
     """
-    return Report(
-        runs_frame(logs.runs).to_dict("records"),
-        [_section(benchmark, reading) for benchmark in benchmarks(logs.runs)],
-        logs.skipped,
-    )
+    rows = runs_frame(logs.runs).to_dict("records")
+    for row, run in zip(rows, logs.runs, strict=True):
+        row["settings"] = run.protocol
+    return Report(rows, [_section(one, reading, by) for one in benchmarks(logs.runs)], logs.skipped)
 
 
-def _section(benchmark: Benchmark, reading: str) -> ReportSection:
+def figure_files(report: Report) -> Iterator[tuple[str, bytes]]:
+    """Yield every chart of a report as PDF, SVG and CSV: the path of the file, and its content."""
+    library = charts.chart_library()
+    for section in report.sections:
+        for chart in section.charts:
+            path = f"{file_name(section.title)}/{chart.name}"
+            figure = library.Chart.from_dict(figure_spec(chart))
+            for form in FIGURE_FORMATS:
+                yield f"{path}.{form}", chart_bytes(figure, form)
+            rows = chart.table.astype(object).where(chart.table.notna(), None)
+            yield f"{path}.csv", csv_text(rows.to_dict("records")).encode()
+
+
+def figure_spec(chart: charts.ReportChart) -> dict[str, Any]:
+    """The chart as a picture of a fixed width on white, in the theme of the page."""
+    spec = {name: value for name, value in chart.spec.items() if name != "autosize"}
+    # The fonts of a screen are not those of a PDF.
+    config = chart_config("Helvetica, Arial, sans-serif") | {"background": "white"}
+    return {**spec, "width": FIGURE_WIDTH, "config": config}
+
+
+def _section(benchmark: Benchmark, reading: str, by: str | None) -> ReportSection:
     kinds = {run.kind for run in benchmark.runs}
     known = all(reading in SCORERS.get(kind, ("strict",)) for kind in kinds)
     reading = reading if known else "strict"
@@ -84,17 +145,51 @@ def _section(benchmark: Benchmark, reading: str) -> ReportSection:
     metrics.sort(key=lambda metric: metric != headline)
     benchmark = _best_first(benchmark, headline, reading)
     table = leaderboard(benchmark, reading)
+    own = table[~table["published"]]
+    samples = microscope(benchmark.runs, reading)
+    asked = dict.fromkeys(run.protocol for run in benchmark.runs)
     return ReportSection(
         title=benchmark.key,
         about=_description(benchmark),
+        shared=next(iter(asked)) if len(asked) == 1 and "default" not in asked else "",
+        apart=benchmark.apart,
         metrics=metrics,
-        rows=table.to_dict("records"),
+        rows=list(_board_rows(table, headline)),
+        tested=bool(is_tested(benchmark, headline)) and int((own["apart"] == "").sum()) > 1,
         charts=[
             charts.leaderboard_chart(table, headline, metric_name(headline)),
-            *_charts(benchmark, reading),
+            *_checkpoints(benchmark, headline, reading, by),
+            *_charts(benchmark, reading, samples.features),
         ],
-        samples=_samples(benchmark.runs, reading),
+        samples=samples,
     )
+
+
+def _board_rows(table: "pandas.DataFrame", metric: str) -> Iterator[FrameRow]:
+    """Yield own runs and published results in one order, each with the lines of tied groups.
+
+    A line goes through the rows between the first and the last run of its group.
+    """
+    rows = table.to_dict("records")
+    rows.sort(key=lambda row: (bool(row["apart"]), inf if isnan(row[metric]) else -row[metric]))
+    letters = list(dict.fromkeys(x for row in rows for x in re.findall(LETTER, row["tied"])))
+    spans = []
+    for letter in letters:
+        places = [i for i, row in enumerate(rows) if letter in re.findall(LETTER, row["tied"])]
+        spans.append((places[0], places[-1]))
+    for place, row in enumerate(rows):
+        yield {**row, "bars": [first <= place <= last for first, last in spans]}
+
+
+def _checkpoints(
+    benchmark: Benchmark, metric: str, reading: str, by: str | None
+) -> Iterator[charts.ReportChart]:
+    if by is not None:
+        table = checkpoints(benchmark.runs, by, metric, reading)
+        if len(table):
+            dates = bool(table["is_date"].all())
+            table = table.drop(columns=["is_date"])
+            yield charts.checkpoints_chart(table, by, metric, metric_name(metric), dates)
 
 
 def _description(benchmark: Benchmark) -> str:
@@ -116,7 +211,9 @@ def _best_first(benchmark: Benchmark, metric: str, reading: str) -> Benchmark:
     return replace(benchmark, runs=sorted(benchmark.runs, key=rank))
 
 
-def _charts(benchmark: Benchmark, reading: str) -> Iterator[charts.ReportChart]:
+def _charts(
+    benchmark: Benchmark, reading: str, features: Mapping[str, StepFeatures]
+) -> Iterator[charts.ReportChart]:
     runs = benchmark.runs
     if benchmark.kind == "recovery":
         for grouping in get_args(RecoveryGrouping):
@@ -140,11 +237,24 @@ def _charts(benchmark: Benchmark, reading: str) -> Iterator[charts.ReportChart]:
     rewards = breakdowns.calibration(runs, reading)
     if len(rewards):
         yield charts.calibration_chart(rewards)
+        yield from _bias_charts(runs, features)
     if benchmark.kind == ANSWERS:
         used = breakdowns.budget(runs, reading)
         for what in ("tokens", "calls"):
             if used[f"{what}_a_sample"].any():
                 yield charts.budget_chart(used, what)
+
+
+def _bias_charts(
+    runs: Sequence[Run], features: Mapping[str, StepFeatures]
+) -> Iterator[charts.ReportChart]:
+    skill = skill_left(runs, features)
+    if len(skill):
+        yield charts.skill_chart(skill)
+    for by in BIASES:
+        table = reward_by(runs, features, by)
+        if len(table):
+            yield charts.bias_chart(table, f"Rewards of right steps by {by}", by)
 
 
 def _best_metric(table: "pandas.DataFrame") -> str:
@@ -154,25 +264,6 @@ def _best_metric(table: "pandas.DataFrame") -> str:
         for name in ("f1_score", "error_accuracy", "correct_accuracy", "accuracy")
         if name in table and table[name].notna().any()
     )
-
-
-def _samples(runs: Sequence[Run], reading: str) -> dict[str, Any]:
-    """Every sample with the answer of each run, in a compact form."""
-    labels = run_labels(runs)
-    places: dict[str, int] = {}
-    rows: list[list[Any]] = []
-    for number, run in enumerate(runs):
-        scorer = run.scorer(reading)
-        for sample in run.samples:
-            if sample.id not in places:
-                places[sample.id] = len(rows)
-                subset, text = sample.facets.get("subset", ""), sample.text[:90]
-                rows.append([sample.id, subset, sample.target, text, [None] * len(runs)])
-            score = sample.scores.get(scorer)
-            hit = None if score is None or isnan(score.hit) else round(score.hit, 3)
-            answer = (score.answer or "none")[:24] if score else "error"
-            rows[places[sample.id]][4][number] = [answer, hit]
-    return {"runs": [{"name": labels[run.id], "file": run.file} for run in runs], "rows": rows}
 
 
 def report_page(report: Report, place: str, viewer: str = VIEWER) -> str:
@@ -188,7 +279,8 @@ def report_page(report: Report, place: str, viewer: str = VIEWER) -> str:
 
     # The default snippet of the bundle exports the libraries to the page's own script.
     library: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]
-    scripts = [library.replace("</script", "<\\/script"), page_file("page.js")]
+    own = [page_file("page.js"), page_file("microscope.js")]
+    scripts = [library.replace("</script", "<\\/script"), *own]
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
         f"style-src 'unsafe-inline'; script-src {' '.join(map(script_hash, scripts))}"
@@ -203,7 +295,9 @@ def report_page(report: Report, place: str, viewer: str = VIEWER) -> str:
         viewer=viewer.rstrip("/"),
         policy=policy,
         scripts=scripts,
-        style=page_file("page.css"),
+        style=f"{page_colours()}\n{page_file('page.css')}",
+        theme={"config": chart_config(), "dark": dark_colours()},
+        page_parts=page_parts,
         json=_script_json,
         chart_data=_chart_data,
         percent=percent,

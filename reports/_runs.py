@@ -1,26 +1,30 @@
 """Finished runs, read from logs. Logs that cannot be counted are skipped and listed."""
 
 import gc
-from collections.abc import Iterable, Iterator
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from zipfile import ZipFile
 
-from inspect_ai.log import (
-    EvalLog,
-    EvalResults,
-    EvalSampleSummary,
-    list_eval_logs,
-    read_eval_log,
-    read_eval_log_sample_summaries,
-)
+from inspect_ai.log import EvalLog, EvalResults, EvalSpec, list_eval_logs, read_eval_log
 
 from misstep.plain_text import printable
 from misstep.registry import MisstepError, evals
-from misstep.reports._samples import SampleRecord, ScoreRecord, prompt_tokens, read_samples
+from misstep.reports._samples import (
+    SampleRecord,
+    SampleSummary,
+    ScoreRecord,
+    prompt_tokens,
+    read_samples,
+    read_summaries,
+)
 
 SCORERS = {
     "mistake_location": {"strict": "mistake_location"},
@@ -35,16 +39,34 @@ SCORERS = {
 DETECTIONS = "detections"
 """The scorer that stands for `first_error` in runs on injected errors."""
 
+A = TypeVar("A")
+B = TypeVar("B")
+
+_MANY_BYTES = 40 << 20
+"""Logs that are larger in total are read by several processes. To start them takes two seconds."""
+
 NOTES = ("max_tokens",)
 """Keys of a log's metadata with notes on its settings."""
 
 ANSWERS = "answers"
 """The kind of a run whose samples are right or wrong."""
 
-PROTOCOL_ARGUMENTS = ("critic", "style", "calls", "domain", "wording")
-"""Task arguments whose values describe how the model was asked."""
-NAMED_ELSEWHERE = ("source", "subset", "accept", "per_task", "seed", "order", *PROTOCOL_ARGUMENTS)
-"""Task arguments that select the data or that the protocol already contains."""
+IMPORTED, REWARD_MODEL, REDUCER, EPOCHS = "imported", "reward_model", "reducer", "epochs"
+_DATA_ARGUMENTS = ("source", "subset", "accept", "per_task", "seed", "order", "limit", "grader")
+"""Task arguments that select the data or a second model. All others are traits of a run."""
+_PLAIN_WORDS = ("critic", "method", "wording", "calls", "domain", "aggregation", REDUCER)
+"""Traits whose values say by themselves what they are. Others are written with their names."""
+_COUNTS = {"votes": "vote", EPOCHS: "epoch"}
+_ONLY_WITH: dict[str, tuple[str, tuple[str, ...]]] = {
+    "width": ("method", ("beam",)),
+    "n": ("method", ("greedy", "beam", "best_of_n", "majority")),
+    "aggregation": ("method", ("beam", "best_of_n")),
+    "max_steps": ("method", ("greedy", "beam")),
+    "style": ("critic", ("stepwise", "reward")),
+    "calls": ("critic", ("stepwise",)),
+    "threshold": ("critic", ("reward",)),
+}
+"""Task arguments that have an effect only beside some values of another argument."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +99,21 @@ class Run:
     """The eval's headline metric."""
     notes: tuple[str, ...] = ()
     """What the eval noted on its own settings."""
+    traits: dict[str, Any] = field(default_factory=dict)
+    """How the model was asked, by name: all task arguments that do not select data, also those
+    that were left at their defaults, the reward model, and the reducer of epochs."""
+    tags: dict[str, str] = field(default_factory=dict)
+    """Tags of the form `name=value`, and the simple values of the log's metadata."""
 
     @cached_property
     def scored(self) -> list[SampleRecord]:
         """The samples that have scores."""
         return [sample for sample in self.samples if sample.scores]
+
+    @cached_property
+    def by_id(self) -> dict[str, SampleRecord]:
+        """The samples by their ids."""
+        return {sample.id: sample for sample in self.samples}
 
     @property
     def name(self) -> str:
@@ -89,23 +121,37 @@ class Run:
         critic = self.settings.get("critic")
         return str(critic) if critic and not self.usage and not self.imported else self.model
 
+    @property
+    def is_baseline(self) -> bool:
+        """Whether the run calls no model."""
+        return self.name != self.model
+
+    @cached_property
+    def by_rewards(self) -> bool:
+        """Whether the rewards of steps decide the verdicts."""
+        if self.traits.get("critic") not in (None, "reward"):
+            return False
+        return any(score.rewards for sample in self.scored for score in sample.scores.values())
+
     @cached_property
     def protocol(self) -> str:
-        """How the model was asked, in a few words."""
-        if self.name != self.model:
+        """How the model was asked, in a few words: what is not the default."""
+        if self.is_baseline:
             return "baseline"
-        words = ["imported"] * self.imported
-        words += [str(self.settings[n]) for n in PROTOCOL_ARGUMENTS if n in self.settings]
-        scores = (score for sample in self.scored for score in sample.scores.values())
-        votes = max((max(score.hits_at, default=1) for score in scores), default=1)
-        words += [f"{votes} votes"] * (votes > 1)
-        words += [name for name in ("adaptive", "weighted") if self.settings.get(name)]
-        if self.kind != "first_error":
-            words += [
-                f"{n}={value}" for n, value in self.settings.items() if n not in NAMED_ELSEWHERE
-            ]
-        words += [f"{self.epochs} epochs"] * (self.epochs > 1)
-        return ", ".join(words) or "default"
+        asked = {name: value for name, value in self.traits.items() if name in self.settings}
+        asked |= {
+            name: self.traits[name]
+            for name in (IMPORTED, "votes", "method", REWARD_MODEL, EPOCHS, REDUCER)
+            if name in self.traits and (name, self.traits[name]) != ("votes", 1)
+        }
+        return ", ".join(filter(None, map(trait_text, asked, asked.values()))) or "default"
+
+    def describe(self, names: Iterable[str]) -> str:
+        """Return some traits in words; empty if the run has none of them."""
+        if self.is_baseline:
+            return "baseline"
+        own = {name: self.traits[name] for name in names if name in self.traits}
+        return ", ".join(filter(None, map(trait_text, own, own.values())))
 
     def scorer(self, reading: str = "strict") -> str:
         """The name of the scorer for a reading; an error if the run has no such reading."""
@@ -135,6 +181,18 @@ def public_name(model: str) -> str:
     return f"{service}/{name.rstrip('/').rpartition('/')[2]}" if name.startswith("/") else model
 
 
+def trait_text(name: str, value: object) -> str:
+    """Return a trait in words; empty if it is off."""
+    if value is None or value is False:
+        return ""
+    if name in _COUNTS:
+        return f"{value} {_COUNTS[name]}{'' if value == 1 else 's'}"
+    words = name.replace("_", " ")
+    if value is True:
+        return words
+    return str(value) if name in _PLAIN_WORDS else f"{words} {value}"
+
+
 @dataclass(frozen=True)
 class SkippedLog:
     """A log that is not counted, and the reason."""
@@ -155,17 +213,45 @@ def read_logs(*places: str | Path) -> Logs:
     """Read log files and folders of logs. Logs that cannot be counted are skipped and listed."""
     runs: dict[str, Run] = {}
     skipped: list[SkippedLog] = []
-    for location, file in _log_files(places):
-        try:
-            run = read_run(location, file)
-        except MisstepError as problem:
-            skipped.append(SkippedLog(location, str(problem).removeprefix(f"{location}: ")))
-            continue
-        if run.id in runs:
+    files = list(_log_files(places))
+    for (location, _), run in zip(files, in_processes(_try_run, files), strict=True):
+        if isinstance(run, SkippedLog):
+            skipped.append(run)
+        elif run.id in runs:
             skipped.append(SkippedLog(location, f"the same run as {runs[run.id].file}"))
         else:
             runs[run.id] = run
     return Logs(sorted(runs.values(), key=lambda run: (run.eval, run.data, run.created)), skipped)
+
+
+def _try_run(file: tuple[str, str]) -> Run | SkippedLog:
+    """Read a log; say why if it cannot be counted."""
+    location = file[0]
+    try:
+        return read_run(*file)
+    except MisstepError as problem:
+        return SkippedLog(location, str(problem).removeprefix(f"{location}: "))
+
+
+def in_processes(work: Callable[[tuple[str, A]], B], logs: Sequence[tuple[str, A]]) -> Iterator[B]:
+    """Yield the result of some work on each log, in order; large logs are shared by processes.
+
+    The first element of each argument is the location of a log.
+    """
+    count = min(os.cpu_count() or 1, len(logs))
+    if count < 2 or sum(map(_local_size, (location for location, _ in logs))) < _MANY_BYTES:
+        yield from map(work, logs)
+        return
+    method = "forkserver" if sys.platform == "linux" else "spawn"
+    context = multiprocessing.get_context(method)
+    context.set_forkserver_preload([__name__])
+    with ProcessPoolExecutor(count, context) as pool:
+        yield from pool.map(work, logs)
+
+
+def _local_size(location: str) -> int:
+    place = Path(location.removeprefix("file://"))
+    return place.stat().st_size if place.is_file() else 0
 
 
 def _log_files(places: Iterable[str | Path]) -> Iterator[tuple[str, str]]:
@@ -189,7 +275,7 @@ def read_run(location: str, file: str | None = None) -> Run:
         _refuse_bomb(location)
         log = read_eval_log(location, header_only=True)
         name = _countable_eval(log, location)
-        summaries = read_eval_log_sample_summaries(location)
+        summaries = read_summaries(location)
         refuse_lost_samples(log, len(summaries), location)
         samples, computed = read_samples(log, summaries, location)
     if not any(sample.scores for sample in samples):
@@ -260,7 +346,7 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _usage(log: EvalLog, summaries: Iterable[EvalSampleSummary]) -> dict[str, tuple[int, int]]:
+def _usage(log: EvalLog, summaries: Iterable[SampleSummary]) -> dict[str, tuple[int, int]]:
     """Return the input and output tokens by model, from the samples or from the header.
 
     The header of a run that was resumed has the usage of the last attempt only. The header has more
@@ -320,7 +406,56 @@ def _run(
         usage=usage,
         headline_metric=headline.metric if headline else None,
         notes=tuple(str((spec.metadata or {})[n]) for n in NOTES if n in (spec.metadata or {})),
+        traits=_traits(log, samples),
+        tags=_tags(spec),
     )
+
+
+def _traits(log: EvalLog, samples: Iterable[SampleRecord]) -> dict[str, Any]:
+    """Return how the model was asked. A variant's arguments are those of its solver."""
+    spec = log.eval
+    scores = (score for sample in samples for score in sample.scores.values())
+    votes = max((max(score.hits_at, default=1) for score in scores), default=1)
+    solver = dict(log.plan.steps[-1].params) if log.plan.steps else {}
+    imported = bool((spec.metadata or {}).get("imported"))
+    known: dict[str, Any] = {IMPORTED: True} if imported else {}
+    known |= {"critic": None, "method": None} | solver | _settings(spec.task_args)
+    if votes > 1 or known["critic"] == "critique":
+        known["votes"] = votes
+    reward = (spec.model_roles or {}).get("reward")
+    if reward is not None:
+        known[REWARD_MODEL] = reward.model
+    epochs = spec.config.epochs or 1
+    if epochs > 1:
+        known[EPOCHS] = epochs
+        known[REDUCER] = ", ".join(spec.config.epochs_reducer or ["mean"])
+    return {
+        name: value
+        for name, value in known.items()
+        if name not in _DATA_ARGUMENTS
+        and isinstance(value, str | int | float | bool)
+        and _has_effect(name, known)
+    }
+
+
+def _has_effect(name: str, known: Mapping[str, Any]) -> bool:
+    """Whether a task argument means anything beside the others."""
+    other, values = _ONLY_WITH.get(name, ("", ()))
+    return not other or known.get(other) is None or known[other] in values
+
+
+def _tags(spec: EvalSpec) -> dict[str, str]:
+    """Return the tags `name=value` of a log; values of its metadata are tags too."""
+    found = {
+        str(name): str(value)
+        for name, value in (spec.metadata or {}).items()
+        if isinstance(value, str | int | float) and not isinstance(value, bool)
+    }
+    for tag in spec.tags or []:
+        name, sign, value = tag.partition("=")
+        if sign:
+            found[name.strip()] = value.strip()
+    return found
 
 
 def _settings(arguments: dict[str, Any]) -> dict[str, Any]:

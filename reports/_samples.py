@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan
 from typing import Any, Literal, TypeAlias, cast
+from zipfile import ZipFile
 
-from inspect_ai.log import EvalLog, EvalSample, EvalSampleSummary, read_eval_log_sample
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log_sample, read_eval_log_sample_summaries
 from inspect_ai.model import ModelUsage
 from inspect_ai.scorer import SampleScore, Score, ScoreReducer, value_to_float
 from inspect_ai.util import registry_create
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from misstep.log_files import SUMMARIES
 from misstep.registry import MisstepError
 from misstep.scorers import (
     answer_table,
@@ -45,7 +48,44 @@ ON_ERRORS: Sequence[Finding] = ("exact", "early", "late", "missed", "out_of_rang
 ON_CORRECT: Sequence[Finding] = ("right", "false_alarm", "out_of_range", "unread")
 """Possible findings for a solution without an error."""
 
-Epoch: TypeAlias = EvalSampleSummary | EvalSample
+
+class SampleSummary(BaseModel):
+    """The summary of a sample in a log, as far as reports need it.
+
+    Inspect's own reading shortens the texts of every summary once more, which takes most of its
+    time.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    id: int | str
+    epoch: int
+    input: Any = ""
+    target: str | list[str] = ""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    scores: dict[str, Score] | None = None
+    model_usage: dict[str, ModelUsage] = Field(default_factory=dict)
+    working_time: float | None = None
+    error: str | None = None
+
+
+Epoch: TypeAlias = SampleSummary | EvalSample
+
+_SUMMARIES = TypeAdapter(list[SampleSummary])
+
+
+def read_summaries(location: str) -> list[SampleSummary]:
+    """Read the summaries of a log's samples, in their order."""
+    place = location.removeprefix("file://")
+    if place.endswith(".eval") and "://" not in place:
+        with ZipFile(place) as archive:
+            if SUMMARIES in archive.namelist():
+                found = _SUMMARIES.validate_json(archive.read(SUMMARIES))
+                return sorted(found, key=lambda one: one.epoch)
+    # Logs elsewhere, in JSON, and logs that are still written.
+    read = read_eval_log_sample_summaries(location)
+    return [SampleSummary.model_validate(one.model_dump()) for one in read]
+
 
 MetricTable: TypeAlias = Callable[[Sequence[SampleScore], Sequence[SampleScore]], dict[str, float]]
 
@@ -93,6 +133,10 @@ class ScoreRecord:
     rewards: tuple[float | None, ...] = ()
     budget: dict[str, float] = field(default_factory=dict)
     """What a search used: calls, tokens, seconds."""
+    votes: dict[str, float] = field(default_factory=dict)
+    """The votes for each verdict."""
+    labels: tuple[int | None, ...] = ()
+    """The label of each step: -1 wrong, 0 neutral, 1 right, None if it was not judged."""
 
     @property
     def hit(self) -> float:
@@ -167,7 +211,7 @@ def finding_of(verdict: int | None, label: int, out_of_range: bool) -> Finding:
 
 
 def read_samples(
-    log: EvalLog, summaries: Iterable[EvalSampleSummary], location: str
+    log: EvalLog, summaries: Iterable[SampleSummary], location: str
 ) -> tuple[list[SampleRecord], dict[str, dict[str, float]]]:
     """Return the samples of a log in their order, and every metric of its scorers.
 
@@ -212,7 +256,7 @@ def _sample_score(epoch: Epoch, score: Score) -> SampleScore:
     return SampleScore(score=score, sample_id=epoch.id, sample_metadata=epoch.metadata)
 
 
-def _is_incomplete(summary: EvalSampleSummary) -> bool:
+def _is_incomplete(summary: SampleSummary) -> bool:
     """Whether the summary left out a value that the reports need."""
     steps = "n_steps" not in summary.metadata and summary.metadata.get("steps") == _TOO_LONG
     scores = (summary.scores or {}).values()
@@ -320,7 +364,16 @@ def _score_record(score: Score) -> ScoreRecord:
             for name, used in (metadata.get("budget") or {}).items()
             if isinstance(used, int | float)
         },
+        votes={str(name): float(count) for name, count in (voting.get("counts") or {}).items()},
+        labels=tuple(map(_step_label, metadata.get("labels") or [])),
     )
+
+
+def _step_label(label: object) -> int | None:
+    """A label of a step; labels that are true or false say whether a step is valid."""
+    if isinstance(label, bool):
+        return 1 if label else -1
+    return label if isinstance(label, int) else None
 
 
 def _float(value: Any) -> float:  # noqa: ANN401

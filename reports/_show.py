@@ -8,7 +8,7 @@ from math import isnan, nan
 from misstep.registry import UNREAD_METRICS, cautions, sources
 from misstep.reports._breakdowns import accuracy_by
 from misstep.reports._frames import run_cost
-from misstep.reports._leaderboard import MEAN, METRICS, Benchmark, published_rows
+from misstep.reports._leaderboard import MEAN, METRICS, benchmarks, published_rows
 from misstep.reports._runs import Run
 from misstep.reports._samples import SampleRecord
 from misstep.scorers import f1_estimate, share
@@ -18,12 +18,6 @@ _ROUNDING = 1e-9
 _NOT_PARTS = ("total", "count", "stderr", "lower", "upper", *UNREAD_METRICS)
 _GROUPINGS = ("relative_position", "error_kind")
 _THIRDS = {"early", "middle", "late"}
-_PUBLISHED_PROTOCOLS = {
-    ("critique", 1): ("single",),
-    ("critique", 8): ("maj@8",),
-    ("reward", 1): ("prm",),
-}
-"""Protocols of published tables by critic and votes, for first errors."""
 
 
 @dataclass(frozen=True)
@@ -239,36 +233,18 @@ def _nearest_published(
 
     Only results on the same rows, asked in the same way, are compared.
     """
-    protocols = _published_protocols(run)
-    if not protocols or not _is_whole(run):
+    if not _is_whole(run):
         return None
-    benchmark = Benchmark(run.eval, run.data, run.version, run.kind, [run])
+    [benchmark] = benchmarks([run])
     metric = MEAN if benchmark.subsets and MEAN in metrics else headline
     own = metrics.get(metric, nan)
-    rows = [
-        row
-        for row in published_rows(benchmark, [metric])
-        if row["protocol"] in protocols and not isnan(row[metric])
-    ]
+    rows = [row for row in published_rows(benchmark, [metric]) if not isnan(row[metric])]
     if not rows or isnan(own):
         return None
     name = run.model.rpartition("/")[2].lower()
     nearest = min(rows, key=lambda row: (row["model"].lower() != name, abs(row[metric] - own)))
     source, _, protocol = str(nearest["source"]).partition("; ")
     return PublishedValue(nearest["model"], nearest[metric], metric, protocol, source)
-
-
-def _published_protocols(run: Run) -> Sequence[str]:
-    if run.name != run.model:
-        return ()
-    if run.kind == "error_sections":
-        return ("critic",) if run.settings.get("critic", "critique") == "critique" else ()
-    if run.kind != "first_error" or run.settings.get("domain", "mathematics") != "mathematics":
-        return ()
-    if run.epochs > 1 or run.settings.get("adaptive") or run.settings.get("weighted"):
-        return ()
-    votes = int(run.settings.get("votes") or 1)
-    return _PUBLISHED_PROTOCOLS.get((str(run.settings.get("critic", "critique")), votes), ())
 
 
 def _is_whole(run: Run) -> bool:

@@ -12,7 +12,7 @@ from importlib.resources import files
 from math import isfinite, isnan
 from typing import Any
 
-from misstep.plain_text import one_line, printable
+from misstep.plain_text import markdown_text, one_line, printable
 from misstep.registry import MisstepError
 from misstep.scorers import Estimate
 
@@ -20,8 +20,6 @@ UNDEFINED = "–"
 """Stands for a metric that is undefined."""
 
 _MOST_IDS = 5
-
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")
 
 
 @dataclass(frozen=True)
@@ -75,11 +73,6 @@ def dollars(value: float | None) -> str:
     if value is None or isnan(value):
         return UNDEFINED
     return f"${value:,.2f}" if value >= 0.1 or value == 0 else f"${value:.4f}"
-
-
-def markdown_text(text: object) -> str:
-    """Text in one line, escaped for Markdown."""
-    return _SPECIAL.sub(r"\\\1", one_line(text)).replace("&", "&amp;")
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

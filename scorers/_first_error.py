@@ -1,12 +1,12 @@
 """The first-error scorers: strict and lenient, from the same output."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
+from misstep.plain_text import markdown_text
 from misstep.samples import SolutionMetadata, VerdictRecord, critic_verdict
 from misstep.scorers._first_error_metrics import (
     REGISTERS,
@@ -84,11 +84,11 @@ def _first_error(
         left = critic_verdict(state.store, state.output)
         votes = votes_of(state, left, reading, weighted)
         scored = score_votes(votes, label, len(steps), asked)
-        # The strict score alone quotes the step: both scores stand side by side in the viewer.
-        if reading == "strict" and 0 <= label < len(steps):
-            scored.explanation = f"{scored.explanation}\n\n{_fenced(steps[label])}"
         if left is not None:
             _add_rewards(scored, left)
+        # The strict score alone shows the steps: both scores stand side by side in the viewer.
+        if reading == "strict":
+            scored.explanation = f"{scored.explanation}\n\n{step_table(scored, label, steps)}"
         if registers != "all":
             scored.metadata = {**(scored.metadata or {}), REGISTERS: registers}
         return scored
@@ -165,8 +165,66 @@ def code(text: str) -> str:
     return f"`{' '.join(text.replace('`', chr(39)).split()) or ' '}`"
 
 
-def _fenced(text: str) -> str:
-    """Return text in a fence that is longer than any run of backticks in it."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}text\n{text}\n{fence}"
+_MOST_ROWS, _FIRST_WORDS, _MOST_CHARACTERS = 40, 80, 1500
+"""Steps in a table, characters of a step there, and characters of a step that is quoted."""
+
+
+def step_table(score: Score, label: Verdict, steps: Sequence[str]) -> str:
+    """Return the steps as a Markdown table for the viewer, then the steps in question.
+
+    The table has the label, the verdict, the votes and the reward of each step. Of a long solution
+    it has the steps around the label and the verdict.
+    """
+    metadata = score.metadata or {}
+    votes, rewards = (metadata.get("voting") or {}).get("counts") or {}, metadata.get("rewards")
+    verdict = int(score.answer) if score.answer is not None else None
+    columns = [
+        "step",
+        "label",
+        "verdict",
+        *(["votes"] * bool(votes)),
+        *(["reward"] * bool(rewards)),
+    ]
+    lines = [f"| {' | '.join([*columns, 'first words'])} |", "| --- " * (len(columns) + 1) + "|"]
+    shown = _shown_steps(len(steps), label, verdict)
+    for place, step in enumerate(shown):
+        if place and step > shown[place - 1] + 1:
+            lines.append(f"| … {'| ' * len(columns)}|")
+        cells = [
+            str(step),
+            "**wrong**" if step == label else "right" if _is_right(step, label) else "",
+        ]
+        cells.append("" if step != verdict else "**here**")
+        if votes:
+            cells.append(f"{votes.get(str(step), 0):g}")
+        if rewards:
+            reward = rewards[step] if step < len(rewards) else None
+            cells.append("–" if reward is None else f"{reward:.3f}")
+        cells.append(markdown_text(shortened(steps[step], _FIRST_WORDS)))
+        lines.append(f"| {' | '.join(cells)} |")
+    quoted = {"Labelled": label, "Predicted": verdict}
+    if label == verdict:
+        quoted = {"Labelled and predicted": label}
+    known = {name: step for name, step in quoted.items() if step in range(len(steps))}
+    if known:
+        texts = [
+            f"| {name}: step {step} | {markdown_text(shortened(steps[step], _MOST_CHARACTERS))} |"
+            for name, step in known.items()
+            if step is not None
+        ]
+        lines += ["", "| | text |", "| --- | --- |", *texts]
+    return "\n".join(lines)
+
+
+def _shown_steps(count: int, label: Verdict, verdict: int | None) -> list[int]:
+    """Return all steps, or those around the label and the verdict if there are many."""
+    if count <= _MOST_ROWS:
+        return list(range(count))
+    centres = [step for step in (label, verdict) if step is not None and 0 <= step < count] or [0]
+    reach = _MOST_ROWS // (2 * len(centres))
+    near = {step for centre in centres for step in range(centre - reach, centre + reach)}
+    return sorted(step for step in near if 0 <= step < count)
+
+
+def _is_right(step: int, label: Verdict) -> bool:
+    return label == NO_ERROR or step < label

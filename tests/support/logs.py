@@ -1,6 +1,6 @@
 """Logs of first-error runs that are written without a run, for tests and benchmarks of reports."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -18,11 +18,11 @@ from inspect_ai.log import (
     EvalSpec,
     EvalStats,
     HeadlineMetric,
-    write_eval_log,
 )
 from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.scorer import SampleScore, Score
 
+from misstep.log_files import new_log
 from misstep.loaders import FirstErrorRow, first_error_sample
 from misstep.scorers import first_error_metrics, read_vote, score_votes
 from tests.support.rows import critique_of
@@ -49,6 +49,7 @@ def write_first_error_log(
     status: str = "success",
     rewards: Sequence[Sequence[float | None]] | None = None,
     failed: Sequence[str] = (),
+    weight: Callable[[EvalSample, Sequence[str]], None] | None = None,
     **spec: Any,
 ) -> EvalLog:
     """Write the log of a run with these replies, scored by the real scorers.
@@ -61,6 +62,7 @@ def write_first_error_log(
         status: The status of the run.
         rewards: The rewards of each row's steps.
         failed: The ids of samples that ended in an error.
+        weight: Adds to each sample what a real run would, from its replies.
         spec: Other fields of the log's header.
     """
     samples = []
@@ -73,6 +75,8 @@ def write_first_error_log(
                 "rewards": list(rewards[number]),
             }
         samples.append(_sample(row, texts, model, scores))
+        if weight is not None:
+            weight(samples[-1], texts)
     results = EvalResults(
         total_samples=len(samples),
         completed_samples=len(samples) - len(failed),
@@ -102,7 +106,10 @@ def write_first_error_log(
         samples=samples,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_eval_log(log, str(path))
+    with new_log(str(path)) as writer:
+        for sample in samples:
+            writer.add_sample(sample)
+        writer.finish(log, [sample.summary() for sample in samples])
     return log
 
 
@@ -132,7 +139,9 @@ def _sample(
         input=row.problem,
         target=str(row.label),
         messages=[],
-        output=ModelOutput.from_content(model, texts[0]),
+        output=ModelOutput(
+            model=model, choices=[ModelOutput.from_content(model, text).choices[0] for text in texts]
+        ),
         metadata=sample.metadata or {},
         scores=scores,
         error=error,
