@@ -1,6 +1,6 @@
 """Comparison of runs on the same samples, pair by pair: is a difference real?"""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from math import ceil, isnan
@@ -19,6 +19,8 @@ from misstep.reports._paired import (
     average,
     harmonic,
     holm,
+    jackknife_p,
+    leave_one_out,
     mcnemar,
     mean_of,
     not_worse_p,
@@ -127,23 +129,66 @@ class Comparison:
         told_apart = {
             frozenset((c.first, c.second)) for c in self.headline_contrasts if self.is_decided(c)
         }
-        order = [name for name, _ in self.ranking()]
-        groups: list[list[str]] = []
-        end = 0
-        for start in range(len(order)):
-            stop = start + 1
-            while stop < len(order) and not any(
-                frozenset((order[stop], other)) in told_apart for other in order[start:stop]
-            ):
-                stop += 1
-            if stop > end and stop - start > 1:
-                groups.append(order[start:stop])
-            end = max(end, stop)
-        return groups
+        return tied_groups([name for name, _ in self.ranking()], told_apart)
 
     def frame(self) -> "pandas.DataFrame":
         """The contrasts as a dataframe."""
         return dataframe(contrast.record() for contrast in self.contrasts)
+
+
+def tied_groups(order: Sequence[str], told_apart: Collection[frozenset[str]]) -> list[list[str]]:
+    """The largest groups of neighbours of which no two are told apart."""
+    groups: list[list[str]] = []
+    end = 0
+    for start in range(len(order)):
+        stop = start + 1
+        while stop < len(order) and not any(
+            frozenset((order[stop], other)) in told_apart for other in order[start:stop]
+        ):
+            stop += 1
+        if stop > end and stop - start > 1:
+            groups.append(list(order[start:stop]))
+        end = max(end, stop)
+    return groups
+
+
+def tied_runs(runs: Sequence[Run], metric: str, reading: str = "strict") -> list[list[str]]:
+    """The groups of neighbours in a ranking that cannot be told apart, as ids of runs, best first.
+
+    The test of a pair is that of `compare` for large samples: the difference divided by its
+    jackknife standard error over clusters, as a normal variable, with Holm's correction. All pairs
+    of twenty runs take a second. Only samples that all runs have are counted.
+
+    Raises:
+        MisstepError: The metric has no test, or no sample is in all runs.
+    """
+    [scorer] = {run.scorer(reading) for run in runs}
+    tables = [{s.id: s for s in run.scored if _is_usable(s, scorer)} for run in runs]
+    shared = [id for id in tables[0] if all(id in table for table in tables)]
+    if not shared:
+        raise MisstepError("The runs have no scored sample in common.")
+    paired = [[table[id] for id in shared] for table in tables]
+    [wanted] = _chosen_metrics(runs, paired[0], scorer, metric)
+    statistic = wanted.statistic(_FIRST_VALUE)
+    own = _own_columns(paired[0])
+    clusters = np.unique([sample.cluster for sample in paired[0]], return_inverse=True)[1]
+    found = [
+        leave_one_out(
+            np.column_stack([own, [_values(sample.scores[scorer]) for sample in samples]]),
+            clusters,
+            statistic,
+        )
+        for samples in paired
+    ]
+    pairs = list(combinations(range(len(runs)), 2))
+    ps = holm([jackknife_p(found[a], found[b]) for a, b in pairs])
+    told_apart = {
+        frozenset((runs[a].id, runs[b].id))
+        for (a, b), p in zip(pairs, ps, strict=True)
+        if p < SIGNIFICANT
+    }
+    order = sorted(range(len(runs)), key=lambda place: -found[place][0])
+    return tied_groups([runs[place].id for place in order], told_apart)
 
 
 def compare(
@@ -387,10 +432,16 @@ def _value_rows(
     pair: tuple[Sequence[SampleRecord], Sequence[SampleRecord]], scorer: str
 ) -> tuple[Array, int]:
     """One row per sample: its subset, whether it has an error, then the values of each run."""
-    subsets = sorted({sample.facets.get("subset", "") for sample in pair[0]})
-    own = [[subsets.index(s.facets.get("subset", "")), float(s.has_error)] for s in pair[0]]
     values = [np.array([_values(sample.scores[scorer]) for sample in run]) for run in pair]
-    return np.column_stack([np.array(own), *values]), values[0].shape[1]
+    return np.column_stack([_own_columns(pair[0]), *values]), values[0].shape[1]
+
+
+def _own_columns(samples: Sequence[SampleRecord]) -> Array:
+    """The subset of each sample by its number, and whether it has an error."""
+    subsets = sorted({sample.facets.get("subset", "") for sample in samples})
+    places = {subset: place for place, subset in enumerate(subsets)}
+    own = [[places[one.facets.get("subset", "")], float(one.has_error)] for one in samples]
+    return np.array(own, dtype=float)
 
 
 def _values(score: ScoreRecord) -> list[float]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from misstep.plain_text import metric_key
 from misstep.registry import MisstepError, PublishedResult, PublishedTable, published, sources
-from misstep.reports._comparison import compare, compared_metrics
+from misstep.reports._comparison import compared_metrics, tied_runs
 from misstep.reports._frames import FrameRow, dataframe, protocols, run_labels
 from misstep.reports._runs import Run
 
@@ -217,7 +217,7 @@ def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFr
     headline = ranking_metric(benchmark, metrics)
     labels, asked = run_labels(benchmark.runs), protocols(benchmark.runs)
     apart = _apart(benchmark)
-    tied = tied_runs([run for run in benchmark.runs if not apart[run.id]], headline, reading)
+    tied = _tied([run for run in benchmark.runs if not apart[run.id]], headline, reading)
     rows = [
         {
             "run": labels[run.id],
@@ -269,7 +269,7 @@ def _apart(benchmark: Benchmark) -> dict[str, str]:
     return found
 
 
-def tied_runs(runs: Sequence[Run], metric: str, reading: str) -> dict[str, str]:
+def _tied(runs: Sequence[Run], metric: str, reading: str) -> dict[str, str]:
     """The groups of ranked runs of which no two can be told apart, as letters by the run's id.
 
     Empty if the metric has no test, or if every run is told apart from every other.
@@ -277,16 +277,14 @@ def tied_runs(runs: Sequence[Run], metric: str, reading: str) -> dict[str, str]:
     if len(runs) < 2:
         return {}
     try:
-        comparison = compare(runs, reading, common=True, metric=metric)
+        groups = tied_runs(runs, metric, reading)
     except MisstepError:
         return {}
     letters: dict[str, str] = {}
-    for number, group in enumerate(comparison.tied_groups()):
-        for name in group:
-            run = comparison.runs[name].id
-            letters[run] = letters.get(run, "") + (
-                chr(ord("a") + number) if number < 26 else f"({number + 1})"
-            )
+    for number, group in enumerate(groups):
+        letter = chr(ord("a") + number) if number < 26 else f"({number + 1})"
+        for run in group:
+            letters[run] = letters.get(run, "") + letter
     return letters
 
 

@@ -163,6 +163,30 @@ class PairedData:
             yield (self._counts - moved) @ self._kinds + moved @ exchanged
 
 
+def leave_one_out(rows: Array, clusters: NDArray[np.intp], statistic: Statistic) -> Array:
+    """A metric of all samples, then without each cluster in turn."""
+    cells, places = np.unique(rows, axis=0, return_inverse=True)
+    contents = np.zeros((int(clusters.max()) + 1, len(cells)))
+    np.add.at(contents, (clusters, places.reshape(-1)), 1)
+    whole = contents.sum(axis=0)
+    return statistic(np.concatenate([whole[np.newaxis, :], whole - contents]), cells)
+
+
+def jackknife_p(first: Array, second: Array) -> float:
+    """The two-sided p-value of a difference by its jackknife standard error.
+
+    The arguments are those that `leave_one_out` returns for two runs on the same samples.
+    """
+    difference, left_out = second[0] - first[0], second[1:] - first[1:]
+    n = len(left_out)
+    if n < 2 or np.isnan(left_out).any():
+        return float("nan")
+    stderr = float(np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum()))
+    if stderr == 0:
+        return 1.0 if difference == 0 else 0.0
+    return 2 * NormalDist().cdf(-abs(difference) / stderr)
+
+
 def permutation_p(observed: float, exchanged: Array) -> float:
     """The share of permutations whose difference is at least as large, in either direction.
 

@@ -133,7 +133,8 @@ def figure_spec(chart: charts.ReportChart) -> dict[str, Any]:
     spec = {name: value for name, value in chart.spec.items() if name != "autosize"}
     # The fonts of a screen are not those of a PDF.
     config = chart_config("Helvetica, Arial, sans-serif") | {"background": "white"}
-    return {**spec, "width": FIGURE_WIDTH, "config": config}
+    # Another program may draw the text of an SVG in a wider font.
+    return {**spec, "width": FIGURE_WIDTH, "padding": 16, "config": config}
 
 
 def _section(benchmark: Benchmark, reading: str, by: str | None) -> ReportSection:
@@ -237,7 +238,7 @@ def _charts(
     rewards = breakdowns.calibration(runs, reading)
     if len(rewards):
         yield charts.calibration_chart(rewards)
-        yield from _bias_charts(runs, features)
+    yield from _bias_charts(runs, features)
     if benchmark.kind == ANSWERS:
         used = breakdowns.budget(runs, reading)
         for what in ("tokens", "calls"):

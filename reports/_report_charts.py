@@ -98,7 +98,7 @@ def _unique(table: "pandas.DataFrame", column: str) -> list[str]:
 
 def _run_encodings(alt: Altair, runs: Sequence[str]) -> dict[str, Altair]:
     """One colour and one shape per run, with a legend below the chart."""
-    legend = alt.Legend(orient="bottom", title=None) if len(runs) > 1 else None
+    legend = alt.Legend(orient="bottom", title=None, columns=3) if len(runs) > 1 else None
     colours = [RUN_COLOURS[i % len(RUN_COLOURS)] for i in range(len(runs))]
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(runs))]
     return {
@@ -119,7 +119,7 @@ def _chosen_run(alt: Altair, table: "pandas.DataFrame") -> Altair:
 
 
 def _percent_axis(alt: Altair, title: str) -> Altair:
-    return alt.Axis(format=".0%", title=wrapped(title), tickCount=5)
+    return alt.Axis(format=".0%", title=wrapped(title).split("\n"), tickCount=5)
 
 
 def _interval_rule(
@@ -188,13 +188,18 @@ def _map(
     table = _with_labels(table.dropna(subset=[metric]), "run")
     groups, runs = _unique(table, by), _unique(table, "_run")
     upright = max(len(str(one)) for one in groups) * len(groups) > 30
-    x = alt.X(f"{by}:N", sort=groups, title=title, axis=alt.Axis(labelAngle=-90 if upright else 0))
+    x = alt.X(
+        f"{by}:N",
+        sort=groups,
+        title=wrapped(title).split("\n"),
+        axis=alt.Axis(labelAngle=-90 if upright else 0),
+    )
     y = alt.Y("_run:N", sort=runs, title=None)
     colour = alt.Color(
         f"{metric}:Q",
         scale=alt.Scale(domain=[0, 1]),
         legend=alt.Legend(
-            type="gradient", orient="bottom", format=".0%", title=name, gradientLength=150
+            type="gradient", orient="bottom", format=".0%", title=name, gradientLength=100
         ),
     )
     cells = alt.Chart(table).mark_rect().encode(x=x, y=y, color=colour, tooltip=tips)
@@ -293,7 +298,9 @@ def grouped_chart(
         chart, height = _map(alt, table, by, metric, title, name, tips)
         return _report_chart(heading, f"Percent. {_count_note(table)}", chart, height, table)
     if ordered:
-        x = alt.X(f"{by}:O", sort=groups, title=wrapped(title), axis=alt.Axis(labelAngle=0))
+        x = alt.X(
+            f"{by}:O", sort=groups, title=wrapped(title).split("\n"), axis=alt.Axis(labelAngle=0)
+        )
         chart = _dodged_lines(alt, table, x, metric, name, tips)
         if (table["samples"] < FEWEST).any():
             note += f" No line joins points of fewer than {FEWEST} samples."
@@ -403,7 +410,7 @@ def findings_chart(table: "pandas.DataFrame", solutions: str) -> ReportChart:
     legend = alt.Legend(orient="bottom", title=None, columns=3)
     chart = (
         alt.Chart(kept.assign(_order=kept["finding"].map(order)))
-        .mark_bar()
+        .mark_bar(size=18)
         .encode(
             y=alt.Y("_run:N", sort=runs, title=None),
             x=x,
@@ -440,7 +447,7 @@ def confusion_chart(table: "pandas.DataFrame") -> ReportChart:
         "share:Q",
         scale=alt.Scale(domain=[0, 1]),
         legend=alt.Legend(
-            type="gradient", format=".0%", title=None, orient="bottom", gradientLength=150
+            type="gradient", format=".0%", title=None, orient="bottom", gradientLength=100
         ),
     )
     tips = ["labelled:O", "predicted:O", "samples:Q", alt.Tooltip("share:Q", format=".1%")]

@@ -2,7 +2,7 @@
 // Samples: a list with filters in words, and one sample with all of its steps.
 (() => {
   const { make } = page;
-  const PAGE = 25;
+  const PAGE = 25, LONG = 1800;
   const FINDINGS = {
     e: "exact", r: "right", h: "right", a: "early", l: "late", m: "missed", f: "false alarm", w: "wrong", p: "partly right",
     o: "no such step", u: "unread", x: "ended in an error", " ": "not in this run",
@@ -246,7 +246,12 @@
     const gold = own ? undefined : sample.gold[step];
     const row = make("div", null, { class: `row${gold === -1 ? " wrong" : ""}`, role: "row" });
     const text = make("div", null, { role: "cell" });
-    text.append(textBlock(pieces));
+    const block = textBlock(pieces);
+    if (block.textContent.length > LONG) {
+      block.classList.add("long");
+      block.tabIndex = 0;
+    }
+    text.append(block);
     if (!own) {
       const chosen = make("div", null, { class: "chosen" });
       state.index.runs.forEach((run, place) => {
@@ -368,6 +373,8 @@
     frame.append(head, body);
     dialog.replaceChildren(frame);
     if (!dialog.open) dialog.showModal();
+    // The last lines of a long text are the step itself; the evidence is above them.
+    dialog.querySelectorAll(".long").forEach((block) => { block.scrollTop = block.scrollHeight; });
     body.focus();
     if (!keepAddress) history.replaceState(null, "", address(state, i));
     dialog.dataset.milliseconds = String(performance.now() - began);

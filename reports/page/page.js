@@ -115,8 +115,9 @@ const page = (() => {
       if (param.bind && shown && typeof param.value === "string") param.value = shown.signal(param.name);
     spec.width = 640;
     delete spec.autosize;
-    const parsed = vega.parse(vegaLite.compile(spec, { config: { ...config, background: "white" } }).spec, null, { ast: true });
-    const view = new vega.View(parsed, { renderer: "none", expr: vega.expressionInterpreter });
+    const { view } = await vegaEmbed(make("div"), spec, {
+      actions: false, ast: true, renderer: "svg", config: { ...config, background: "white" }, defaultStyle: false,
+    });
     const name = place.dataset.name;
     if (button.dataset.format === "svg") save(`${name}.svg`, await view.toSVG(), "image/svg+xml");
     else (await view.toCanvas(2)).toBlob((picture) => save(`${name}.png`, picture, "image/png"), "image/png");

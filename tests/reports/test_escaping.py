@@ -16,7 +16,8 @@ SCRIPT = "<script>alert(1)</script>"
 NASTY = f"{SCRIPT}<img src=x onerror=alert(2)></script></textarea>-->{{{{7*7}}}}"
 TERMINAL = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e"
 MARKDOWN = "|[x](javascript:alert(3))`*_<u>"
-TEXT = f"{NASTY}{TERMINAL}{MARKDOWN}[bold red]"
+LATEX = r"\(\href{javascript:alert(4)}{x}\) \(\text{<img src=x onerror=alert(5)>}\) $x<script>$"
+TEXT = f"{NASTY}{TERMINAL}{MARKDOWN}{LATEX}[bold red]"
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +66,18 @@ def test_the_page_shows_it_and_runs_nothing_of_it(nasty, tmp_path, chromium):
         details.locator("> summary").click()
     page.locator("svg path").first.hover(force=True)
     assert SCRIPT in page.locator("#leaderboard-1").inner_text()
-    expect(page.locator("details.samples")).to_contain_text(SCRIPT)
-    assert page.locator("img, u, textarea, iframe").count() == 0
-    assert (
-        page.evaluate("document.querySelectorAll('script').length")
-        == len(page.locator("script[type='application/json']").all()) + 2
-    )
+    expect(page.locator(".list").first).to_contain_text(SCRIPT)
+    page.locator(".list button").first.click()
+    steps = page.locator("dialog[open] .steps")
+    expect(steps).to_contain_text(SCRIPT)
+    # LaTeX that is no formula stays as it is.
+    expect(steps).to_contain_text(r"\href{javascript:alert(4)}{x}")
+    page.locator("dialog").get_by_role("button", name="Show its words").first.click()
+    expect(page.locator("dialog .panel .text-block").first).to_contain_text(SCRIPT)
+    assert page.locator("img, u, textarea, iframe, b:has(script)").count() == 0
+    assert page.locator("math *").evaluate_all("all => all.every(e => !e.hasAttribute('href'))")
+    own = "script:not([type='application/json']):not([type='application/gzip'])"
+    assert page.locator(own).count() == 3
     assert opened.complaints == []
     assert opened.requests == [path.as_uri()]
 

@@ -22,8 +22,8 @@ from inspect_ai.log import (
 from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.scorer import SampleScore, Score
 
-from misstep.log_files import new_log
 from misstep.loaders import FirstErrorRow, first_error_sample
+from misstep.log_files import new_log
 from misstep.scorers import first_error_metrics, read_vote, score_votes
 from tests.support.rows import critique_of
 
@@ -140,7 +140,8 @@ def _sample(
         target=str(row.label),
         messages=[],
         output=ModelOutput(
-            model=model, choices=[ModelOutput.from_content(model, text).choices[0] for text in texts]
+            model=model,
+            choices=[ModelOutput.from_content(model, text).choices[0] for text in texts],
         ),
         metadata=sample.metadata or {},
         scores=scores,
