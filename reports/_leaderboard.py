@@ -154,17 +154,19 @@ def benchmarks(runs: Sequence[Run]) -> list[Benchmark]:
         else:
             alike.append([run])
     found = [
-        Benchmark(*key[:4], members, key[4], title=_title(key, number, len(alike)))
+        Benchmark(*key[:4], members, key[4], title=_title(key, members, number, len(alike)))
         for key, alike in groups.items()
         for number, members in enumerate(alike)
     ]
     return [replace(one, apart=tuple(_reasons(one, found))) for one in found]
 
 
-def _title(key: Sequence[str], number: int, count: int) -> str:
-    eval_name, data, version = key[:3]
-    parts = dict.fromkeys((eval_name, data, f"version {version}"))
-    return " · ".join([*parts, *([f"rows {number + 1}"] if count > 1 else [])])
+def _title(key: Sequence[str], runs: Sequence[Run], number: int, count: int) -> str:
+    """The eval, the source and its subsets if they are a part of it, and the version."""
+    eval_name, data, version, _, source = key
+    subsets = ", ".join(sorted(_subsets(runs))) if data != source else ""
+    parts = dict.fromkeys((eval_name, source, subsets, f"version {version}"))
+    return " · ".join([*filter(None, parts), *([f"rows {number + 1}"] if count > 1 else [])])
 
 
 def _conflicts(members: Sequence[Run], run: Run) -> int:

@@ -7,10 +7,12 @@ samples, the solutions in chunks of a few samples, and the words of each run in 
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
+
+from pydantic_core import PydanticSerializationError, to_json
 
 from misstep.log_files import read_sample_objects
 from misstep.plain_text import one_line
@@ -19,11 +21,10 @@ from misstep.reports._frames import protocols, run_labels
 from misstep.reports._mathml import formula_mathml, formulas_and_text, is_formula
 from misstep.reports._runs import Run, in_processes
 from misstep.reports._samples import SampleRecord, ScoreRecord
-from misstep.reports._text import to_json
 from misstep.samples import CriticVerdict, SearchRecord
 
 SOLUTIONS_A_CHUNK, WORDS_A_CHUNK = 25, 100
-MOST_CHARACTERS = 20_000_000
+MOST_CHARACTERS = 18_000_000
 """Characters of all words on a page. With many runs, each reply is cut to its share."""
 LONGEST_STEP, LONGEST_WORDS, SHORTEST_WORDS = 20_000, 20_000, 200
 """Characters of a step, and of the words of a run about one sample."""
@@ -74,8 +75,8 @@ class _Texts:
     features: dict[str, StepFeatures]
 
 
-def microscope(runs: Sequence[Run], reading: str = "strict") -> Microscope:
-    """Return all samples of some runs for the page. Their logs are read again, with all texts."""
+def start_microscope(runs: Sequence[Run], reading: str = "strict") -> Callable[[], Microscope]:
+    """Begin to read the texts of all samples; the result waits for them and returns the samples."""
     order: dict[str, SampleRecord] = {}
     first: list[list[str]] = []
     for run in runs:
@@ -86,7 +87,14 @@ def microscope(runs: Sequence[Run], reading: str = "strict") -> Microscope:
     share = max(SHORTEST_WORDS, min(LONGEST_WORDS, MOST_CHARACTERS // max(1, replies)))
     ids = list(order)
     jobs = [(run.location, (ids, set(new), share)) for run, new in zip(runs, first, strict=True)]
-    texts = list(in_processes(_read_texts, jobs))
+    texts = in_processes(_read_texts, jobs)
+    return lambda: _microscope(runs, order, list(texts), reading)
+
+
+def _microscope(
+    runs: Sequence[Run], order: Mapping[str, SampleRecord], texts: Sequence[_Texts], reading: str
+) -> Microscope:
+    ids = list(order)
     solutions = {id: found for one in texts for id, found in one.solutions.items()}
     parts = {"index": _packed(_index(runs, order, texts, reading))}
     for number, start in enumerate(range(0, len(ids), SOLUTIONS_A_CHUNK)):
@@ -100,9 +108,11 @@ def microscope(runs: Sequence[Run], reading: str = "strict") -> Microscope:
 
 
 def _packed(content: Any) -> str:  # noqa: ANN401
-    text = json.dumps(to_json(content), ensure_ascii=False, separators=(",", ":"))
-    packed = gzip.compress(text.encode(errors="replace"), _LEVEL, mtime=0)
-    return b64encode(packed).decode()
+    try:
+        text = to_json(content, inf_nan_mode="null")
+    except PydanticSerializationError:  # half of a character, which JSON cannot hold
+        text = json.dumps(content, ensure_ascii=False).encode(errors="replace")
+    return b64encode(gzip.compress(text, _LEVEL, mtime=0)).decode()
 
 
 def _read_texts(job: tuple[str, tuple[list[str], set[str], int]]) -> _Texts:
@@ -246,9 +256,14 @@ def _index(
         "label": [sample.label for sample in samples],
         "target": [sample.target[:80] for sample in samples],
         "steps": [sample.n_steps for sample in samples],
-        "text": [one_line(sample.text)[:_EXCERPT] for sample in samples],
+        "text": [_excerpt(sample.text) for sample in samples],
         "sizes": {"solutions": SOLUTIONS_A_CHUNK, "words": WORDS_A_CHUNK},
     }
+
+
+def _excerpt(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= _EXCERPT else f"{line[:_EXCERPT].rpartition(' ')[0]} …"
 
 
 def _cell(

@@ -36,7 +36,7 @@ from misstep.reports._leaderboard import (
     metric_name,
     ranking_metric,
 )
-from misstep.reports._microscope import Microscope, microscope, page_parts
+from misstep.reports._microscope import Microscope, page_parts, start_microscope
 from misstep.reports._recovery import (
     GROUPING_TITLES as RECOVERY_TITLES,
     RecoveryGrouping,
@@ -145,10 +145,16 @@ def _section(benchmark: Benchmark, reading: str, by: str | None) -> ReportSectio
     headline = ranking_metric(benchmark, metrics)
     metrics.sort(key=lambda metric: metric != headline)
     benchmark = _best_first(benchmark, headline, reading)
+    finish_samples = start_microscope(benchmark.runs, reading)
     table = leaderboard(benchmark, reading)
     own = table[~table["published"]]
-    samples = microscope(benchmark.runs, reading)
     asked = dict.fromkeys(run.protocol for run in benchmark.runs)
+    drawn = [
+        charts.leaderboard_chart(table, headline, metric_name(headline)),
+        *_checkpoints(benchmark, headline, reading, by),
+        *_charts(benchmark, reading),
+    ]
+    samples = finish_samples()
     return ReportSection(
         title=benchmark.key,
         about=_description(benchmark),
@@ -157,11 +163,7 @@ def _section(benchmark: Benchmark, reading: str, by: str | None) -> ReportSectio
         metrics=metrics,
         rows=list(_board_rows(table, headline)),
         tested=bool(is_tested(benchmark, headline)) and int((own["apart"] == "").sum()) > 1,
-        charts=[
-            charts.leaderboard_chart(table, headline, metric_name(headline)),
-            *_checkpoints(benchmark, headline, reading, by),
-            *_charts(benchmark, reading, samples.features),
-        ],
+        charts=[*drawn, *_bias_charts(benchmark.runs, samples.features)],
         samples=samples,
     )
 
@@ -212,9 +214,7 @@ def _best_first(benchmark: Benchmark, metric: str, reading: str) -> Benchmark:
     return replace(benchmark, runs=sorted(benchmark.runs, key=rank))
 
 
-def _charts(
-    benchmark: Benchmark, reading: str, features: Mapping[str, StepFeatures]
-) -> Iterator[charts.ReportChart]:
+def _charts(benchmark: Benchmark, reading: str) -> Iterator[charts.ReportChart]:
     runs = benchmark.runs
     if benchmark.kind == "recovery":
         for grouping in get_args(RecoveryGrouping):
@@ -238,7 +238,6 @@ def _charts(
     rewards = breakdowns.calibration(runs, reading)
     if len(rewards):
         yield charts.calibration_chart(rewards)
-    yield from _bias_charts(runs, features)
     if benchmark.kind == ANSWERS:
         used = breakdowns.budget(runs, reading)
         for what in ("tokens", "calls"):

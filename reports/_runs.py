@@ -234,19 +234,21 @@ def _try_run(file: tuple[str, str]) -> Run | SkippedLog:
 
 
 def in_processes(work: Callable[[tuple[str, A]], B], logs: Sequence[tuple[str, A]]) -> Iterator[B]:
-    """Yield the result of some work on each log, in order; large logs are shared by processes.
+    """Return the results of some work on each log, in order; processes share large logs.
 
-    The first element of each argument is the location of a log.
+    The first element of each argument is the location of a log. Processes begin at once.
     """
     count = min(os.cpu_count() or 1, len(logs))
     if count < 2 or sum(map(_local_size, (location for location, _ in logs))) < _MANY_BYTES:
-        yield from map(work, logs)
-        return
+        return map(work, logs)
     method = "forkserver" if sys.platform == "linux" else "spawn"
     context = multiprocessing.get_context(method)
     context.set_forkserver_preload([__name__])
-    with ProcessPoolExecutor(count, context) as pool:
-        yield from pool.map(work, logs)
+    pool = ProcessPoolExecutor(count, context)
+    try:
+        return pool.map(work, logs)
+    finally:
+        pool.shutdown(wait=False)
 
 
 def _local_size(location: str) -> int:
