@@ -168,7 +168,7 @@ def chart_bytes(chart: "Chart", form: ChartFormat) -> bytes:
     chart = library.Chart.from_dict(printable_strings(chart.to_dict()))
     if form in ("png", "pdf"):
         picture = BytesIO()
-        chart.save(picture, format=form, **({"scale_factor": 2} if form == "png" else {}))
+        chart.save(picture, format=form, scale_factor=2 if form == "png" else 1)
         return picture.getvalue()
     text = StringIO()
     chart.save(text, format=form, inline=form == "html")

@@ -149,7 +149,8 @@ def _problem(given: object, metadata: Mapping[str, Any]) -> str:
         return given
     if isinstance(metadata.get("question"), str):
         return str(metadata["question"])
-    contents = [one.get("content") for one in given if isinstance(one, dict)] if given else []
+    messages = given if isinstance(given, list) else []
+    contents = [one.get("content") for one in messages if isinstance(one, dict)]
     return "\n\n".join(one for one in contents if isinstance(one, str))
 
 
@@ -275,9 +276,9 @@ def _cell(
     score = sample.scores.get(run.scorer(reading))
     if score is None:
         return "x", None, "0"
-    verdict = _verdict(sample, score)
+    verdict = _verdict(run, sample, score)
     answer: int | str | None = score.answer[:60] if score.answer else None
-    if verdict is not None and verdict.predicted is not None and verdict is score:
+    if verdict is not None and verdict.predicted is not None:
         answer = verdict.predicted
     if verdict is not None and sample.label is not None:
         code = _CODES[sample.finding(verdict)]
@@ -290,12 +291,13 @@ def _cell(
     return code, answer, str(int(any(one is not None and one < limit for one in before)))
 
 
-def _verdict(sample: SampleRecord, score: ScoreRecord) -> ScoreRecord | None:
+def _verdict(run: Run, sample: SampleRecord, score: ScoreRecord) -> ScoreRecord | None:
     """The score that names the first wrong step, if there is one."""
     if sample.label is None:
         return None
-    named = (sample.scores.get(name) for name in ("first_error", "detections"))
-    return next((one for one in named if one is not None), score if score.answer else None)
+    if run.kind == "first_error":
+        return score
+    return sample.scores.get("first_error", score if score.answer else None)
 
 
 def _rewards(sample: SampleRecord) -> tuple[float | None, ...]:

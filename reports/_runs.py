@@ -426,7 +426,8 @@ def _traits(log: EvalLog, samples: Iterable[SampleRecord]) -> dict[str, Any]:
         known["votes"] = votes
     reward = (spec.model_roles or {}).get("reward")
     if reward is not None:
-        known[REWARD_MODEL] = reward.model
+        models = reward if isinstance(reward, list) else [reward]
+        known[REWARD_MODEL] = ", ".join(one.model for one in models)
     epochs = spec.config.epochs or 1
     if epochs > 1:
         known[EPOCHS] = epochs
