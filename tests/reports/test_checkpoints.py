@@ -1,11 +1,12 @@
 import csv
+from itertools import islice
 
 import pytest
 from click.testing import CliRunner
 
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
-from misstep.reports import checkpoints, read_logs
+from misstep.reports import build_report, checkpoints, figure_files, read_logs
 from tests.reports.conftest import ROWS, write_run
 from tests.support.logs import guesses
 
@@ -34,16 +35,18 @@ def test_runs_of_a_family_are_ordered_by_their_tag(trained):
         assert row["f1_score_lower"] == known[row["model"]]["f1_score_lower"]
 
 
-def test_the_curve_is_a_chart_and_a_file(trained, tmp_path):
-    command = ["report", str(trained), "-o", str(tmp_path / "r.html"), "--by", "tag:step"]
-    result = CliRunner().invoke(cli, [*command, "--figures", str(tmp_path / "figures")])
-    assert result.exit_code == 0, result.exception
-    [data] = (tmp_path / "figures").rglob("f1_by_step.csv")
-    with data.open(encoding="utf-8") as stream:
-        assert [row["step"] for row in csv.DictReader(stream)] == ["100", "1k", "20k"]
-    for path in (tmp_path / "figures").rglob("*.csv"):
-        assert path.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
-        assert path.with_suffix(".svg").read_bytes().startswith(b"<svg")
+def test_the_curve_is_a_chart_and_a_file(trained):
+    report = build_report(read_logs(trained), by="step")
+    [section] = report.sections
+    assert section.charts[1].title == "F1 by step"
+    # A PDF, an SVG and a table of each chart. The curve is the second chart.
+    files = dict(islice(figure_files(report), 6))
+    folder = "processbench_sample_version_1"
+    rows = csv.DictReader(files[f"{folder}/f1_by_step.csv"].decode().splitlines())
+    assert [row["step"] for row in rows] == ["100", "1k", "20k"]
+    assert files[f"{folder}/f1_by_step.pdf"].startswith(b"%PDF")
+    assert files[f"{folder}/f1_by_step.svg"].startswith(b"<svg")
+    assert b"hf/math" in files[f"{folder}/f1_by_run.svg"]
 
 
 @pytest.mark.parametrize(

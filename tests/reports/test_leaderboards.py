@@ -16,13 +16,10 @@ from misstep.reports._runs import Logs
 
 def variants(run, **traits):
     """Copies of a run that were asked in other ways."""
-    names = list(traits)
-    return [
-        replace(
-            run, id=f"{run.id}-{i}", traits={**run.traits, **dict(zip(names, values, strict=True))}
-        )
-        for i, values in enumerate(zip(*traits.values(), strict=True))
+    asked = [
+        dict(zip(traits, values, strict=True)) for values in zip(*traits.values(), strict=True)
     ]
+    return [replace(run, id=f"{run.id} {own}", traits={**run.traits, **own}) for own in asked]
 
 
 def test_a_protocol_has_only_words_for_what_differs(runs):
