@@ -48,7 +48,7 @@ def board_table(benchmark: Benchmark) -> str:
     rows = [
         [
             public_name(by_file[row["source"]].name).removeprefix("imported/"),
-            "recorded" if row["protocol"] == "imported" else row["protocol"],
+            "recorded" if row["settings"] == "imported" else row["settings"],
             int(row["samples"]),
             groups.get(row["source"], UNDEFINED),
             *(

@@ -107,7 +107,7 @@ def _table(benchmark: Benchmark, number: int, reading: str) -> str:
 
 
 def _protocol(row: dict[str, Any]) -> str:
-    return "recorded" if row["protocol"] == "imported" else str(row["protocol"])
+    return "recorded" if row["settings"] == "imported" else str(row["settings"])
 
 
 def _methods(

@@ -212,7 +212,8 @@ def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFr
     """One row per run with its metrics and intervals, best first, then the published results.
 
     Metrics are fractions, as in the log. `<metric>_lower` and `<metric>_upper` are the ends of the
-    95% interval, nan if there is none. `apart` says why a run has no rank. Runs that share a letter
+    95% interval, nan if there is none. `protocol` says what differs between the runs, `settings`
+    all that is not the default. `apart` says why a run has no rank. Runs that share a letter
     in `tied` cannot be told apart by the headline, after Holm's correction.
     """
     metrics = leaderboard_metrics(benchmark, reading)
@@ -226,6 +227,7 @@ def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFr
             "name": run.name,
             "model": run.model,
             "protocol": asked[run.id],
+            "settings": run.protocol,
             "published": False,
             "source": run.file,
             "samples": len(run.scored),
@@ -340,6 +342,7 @@ def published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[Fra
                     "name": model,
                     "model": model,
                     "protocol": result.protocol,
+                    "settings": result.protocol,
                     "published": True,
                     "source": f"{table.source}; {table.protocols[result.protocol]}",
                     "samples": None,

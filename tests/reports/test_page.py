@@ -161,7 +161,7 @@ def test_every_chart_is_also_a_table_and_a_picture(chromium, page_file):
         saved[name] = Path(download.value.path()).read_bytes()
     lines = saved["Save as CSV"].decode().split("\r\n")
     assert lines[0].startswith(
-        "run,name,protocol,published,source,samples,rank,tied,apart,f1_score"
+        "run,name,protocol,settings,published,source,samples,rank,tied,apart,f1_score"
     )
     assert len(lines) == 5
     assert saved["SVG"].startswith(b"<svg")
