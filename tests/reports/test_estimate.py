@@ -130,7 +130,6 @@ BUNDLED = (
 )
 MIRRORED = (
     "processbench",
-    "processbench.math",
     "deltabench.code",
     "mr_ben.mr_gsm8k",
     "error-recovery",
