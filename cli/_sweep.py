@@ -1,45 +1,86 @@
 """`misstep sweep`: many models on many evals, as a file says."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
 from misstep.cli._options import json_option, processes_option
-from misstep.cli._output import new_table, print_json, print_lines, records_table, shown
+from misstep.cli._output import (
+    new_table,
+    print_json,
+    print_lines,
+    records_table,
+    shown,
+    write_output,
+)
+from misstep.registry import MisstepError
 from misstep.runs import start_fork_server
 
 if TYPE_CHECKING:
-    from misstep.runs import RunProgress, SweepRun
+    from misstep.runs import RunProgress, Sweep, SweepRun
 
 
 @click.group()
 def sweep() -> None:
-    """Run many models on many evals, as FILE says. Finished runs are never run again."""
+    """Run many models on many evals, as FILE says. Finished runs are never run again.
+
+    FILE may be the name of a suite, such as `process`: all first-error benchmarks. It needs
+    --model.
+    """
 
 
-_FILE = click.argument("file", type=click.Path(dir_okay=False))
+_OPTIONS = (
+    click.argument("file", type=click.Path(dir_okay=False)),
+    click.option("--model", "models", multiple=True, help="Run this model. Repeatable."),
+    click.option("--model-base-url", "base_url", help="Address of the models of --model."),
+    click.option("--log-dir", metavar="FOLDER", help="Folder for logs, in place of FILE's."),
+    click.option(
+        "--limit", type=click.IntRange(1), metavar="N", help="Use N samples of every eval."
+    ),
+    json_option,
+)
+
+
+def _sweep_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 @sweep.command()
-@_FILE
-@json_option
-def plan(file: str, as_json: bool) -> None:
+@_sweep_options
+def plan(file: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401
     """Print the runs of FILE with their samples, calls, tokens and price. Nothing is run."""
-    from misstep.reports import UNDEFINED, dollars
-    from misstep.runs import read_sweep, sweep_runs
+    from misstep.runs import read_sweep
 
-    records = [_plan_record(run) for run in sweep_runs(read_sweep(file))]
+    _print_plan(read_sweep(file, **options), as_json)
+
+
+def _print_plan(sweep: "Sweep", as_json: bool = False) -> None:
+    from misstep.reports import UNDEFINED, dollars
+    from misstep.runs import sweep_runs
+
+    records = [_plan_record(run) for run in sweep_runs(sweep)]
     if as_json:
         print_json(records)
         return
     table = new_table("run", "model", "samples", "calls", "tokens", "price", words=2)
-    for record in records:
-        run, model, *counts, price = record.values()
+
+    def add(run: str, model: str, values: list[Any], style: str | None = None) -> None:
+        *counts, price = values
         numbers = (UNDEFINED if n is None else f"{n:,}" for n in counts)
-        table.add_row(shown(run), shown(model), *numbers, dollars(price))
+        table.add_row(shown(run), shown(model), *numbers, dollars(price), style=style)
+
+    for record in records:
+        add(record["run"], record["model"], [record[name] for name in _COUNTS])
+    if len(records) > 1:
+        columns = [[record[name] for record in records] for name in _COUNTS]
+        totals = [None if None in column else sum(column) for column in columns]
+        add("all", "", totals, style="bold")
     console = Console()
     console.print(table)
     console.print(
@@ -47,45 +88,59 @@ def plan(file: str, as_json: bool) -> None:
         f"{UNDEFINED} is unknown.",
         highlight=False,
     )
+    problems = (f"{one['run']}: {one['problem']}" for one in records if "problem" in one)
+    print_lines(console, problems, style="yellow")
+
+
+_COUNTS = ("samples", "calls", "tokens", "price")
 
 
 def _plan_record(run: "SweepRun") -> dict[str, Any]:
     """Return the size of a run; only its samples if the task is in a file."""
     from misstep.reports import estimate_eval
 
-    record: dict[str, Any] = {"run": run.name, "model": run.label}
-    if not run.eval.eval.startswith("misstep/"):
-        start, stop = run.command.sample_range(len(run.command.load_dataset()))
-        return record | {"samples": stop - start, "calls": None, "tokens": None, "price": None}
-    estimate = estimate_eval(
-        run.eval.eval, run.args, run.model.model, run.eval.limit, list(run.model.roles)
-    )
-    names = ("samples", "calls", "tokens", "price")
-    return record | {name: getattr(estimate, name) for name in names}
+    record: dict[str, Any] = {"run": run.name, "model": run.label} | dict.fromkeys(_COUNTS)
+    try:
+        if not run.eval.eval.startswith("misstep/"):
+            start, stop = run.command.sample_range(len(run.command.load_dataset()))
+            return record | {"samples": stop - start}
+        estimate = estimate_eval(
+            run.eval.eval, run.args, run.model.model, run.eval.limit, list(run.model.roles)
+        )
+    except MisstepError as problem:
+        return record | {"problem": str(problem)}
+    return record | {name: getattr(estimate, name) for name in _COUNTS}
 
 
 @sweep.command()
-@_FILE
-@json_option
-def status(file: str, as_json: bool) -> None:
+@_sweep_options
+def status(file: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401
     """Print how far each run of FILE is."""
     from misstep.runs import read_sweep, sweep_runs
 
-    _print_states([run.progress() for run in sweep_runs(read_sweep(file))], as_json)
+    _print_states([run.progress() for run in sweep_runs(read_sweep(file, **options))], as_json)
 
 
 @sweep.command()
-@_FILE
+@_sweep_options
 @processes_option
 @click.option("--ray", "on_ray", is_flag=True, help="Start Ray on this machine and run there.")
 @click.option("--address", help="The address of an existing Ray cluster, or `auto`.")
-@json_option
-def run(file: str, processes: int, on_ray: bool, address: str | None, as_json: bool) -> None:
+def run(
+    file: str,
+    as_json: bool,
+    processes: int,
+    on_ray: bool,
+    address: str | None,
+    **options: Any,  # noqa: ANN401
+) -> None:
     """Run what is missing or failed of FILE. Resumable: rerun the same command."""
     start_fork_server()
     from misstep.runs import local_processes, ray_cluster, read_sweep, run_sweep, sweep_runs
 
-    sweep = read_sweep(file)
+    sweep = read_sweep(file, **options)
+    if sweep.report and not as_json:
+        _print_plan(sweep)
     if on_ray or address is not None:
         execute = ray_cluster(address, sweep.pass_env)
     else:
@@ -97,9 +152,22 @@ def run(file: str, processes: int, on_ray: bool, address: str | None, as_json: b
         click.echo(f"Interrupted. Resume: misstep sweep run {file}", err=True)
         sys.exit(130)
     _print_states(states, as_json)
+    if sweep.report and any(state.finished for state in states):
+        _write_report(console, sweep, sweep.report)
     failed = [state for state in states if not state.finished]
     print_lines(console, (f"{state.run.name}: {state.problem}" for state in failed), style="red")
     sys.exit(1 if failed else 0)
+
+
+def _write_report(console: Console, sweep: "Sweep", name: str) -> None:
+    """Write one page on the logs of a sweep: into its folder, or here if that is remote."""
+    from misstep.reports import build_report, read_logs, report_page
+
+    place = sweep.log_dir
+    file = Path(name) if "://" in place else Path(place) / name
+    page = report_page(build_report(read_logs(place)), place)
+    write_output({file: page.encode()}, "FILE")
+    print_lines(console, [f"Report: {file}"])
 
 
 def _report(console: Console, state: "RunProgress") -> None:

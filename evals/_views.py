@@ -115,17 +115,21 @@ MARKING_VIEW = _view(
     TaskSamplesSort.score("marking", "mark", dir="asc"),
 )
 
-RECOVERY_VIEW = _view(
-    "Error recovery",
-    [
-        *("target", "answer"),
-        # The viewer names the columns of both scorers NR, CR and IR. Strict comes first.
-        *(_score("recovery", variation) for variation in ("NR", "CR", "IR")),
-        *(_score("recovery_lenient", variation) for variation in ("NR", "CR", "IR")),
-        *("tokens", "error"),
-    ],
-    {"subset": "Task"},
-)
+
+def recovery_view(variations: Sequence[str]) -> ViewerConfig:
+    """Return the view of error recovery with a column for each variation."""
+    return _view(
+        "Error recovery",
+        [
+            *("target", "answer"),
+            # The viewer names the columns of both scorers NR, CR and IR. Strict comes first.
+            *(_score("recovery", variation) for variation in variations),
+            *(_score("recovery_lenient", variation) for variation in variations),
+            *("tokens", "error"),
+        ],
+        {"subset": "Task"},
+    )
+
 
 FINAL_ANSWER_VIEW = _view(
     "Final answers",

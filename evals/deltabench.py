@@ -28,7 +28,7 @@ from misstep.solvers import Calls, critique_prompt, find_critic, warn_of_long_pr
 def deltabench(
     subset: str | list[str] | None = None,
     domain: str = "generic",
-    source: str = "deltabench",
+    source: str | list[str] = "deltabench",
     critic: str | Solver = "critique",
     votes: int | None = None,
     adaptive: bool = False,

@@ -29,7 +29,7 @@ from misstep.verdicts import Reading
 @check_arguments
 def mistake_finding(
     subset: str | list[str] | None = None,
-    source: str = "big_bench_mistake",
+    source: str | list[str] = "big_bench_mistake",
     protocol: MistakeProtocol = "trace",
     critic: str | Solver = "critique",
     wording: Wording = "own",

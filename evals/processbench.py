@@ -30,7 +30,7 @@ from misstep.solvers import Calls, find_critic
 def processbench(
     subset: str | list[str] | None = None,
     domain: str = "mathematics",
-    source: str = "processbench",
+    source: str | list[str] = "processbench",
     critic: str | Solver = "critique",
     votes: int = 1,
     adaptive: bool = False,

@@ -34,7 +34,7 @@ from misstep.loaders._recorded import (
     recorded_solutions,
     solution_datasets,
 )
-from misstep.loaders._recovery import recovery_dataset
+from misstep.loaders._recovery import MistakeRows, recovery_dataset, recovery_prompts
 from misstep.loaders._rows import BadRow, Id, Name, validate_rows
 from misstep.loaders._sources import corpus_rows, fetch, mirror
 from misstep.loaders._summary import Summary, summary_of

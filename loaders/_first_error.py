@@ -50,6 +50,8 @@ T = TypeVar("T")
 
 Subsets: TypeAlias = str | Sequence[str] | None
 """One subset, several, or all."""
+Sources: TypeAlias = str | Sequence[str]
+"""One source, or several."""
 RowOrder: TypeAlias = Literal["interleaved", "published"]
 """The order of samples: the classes and subsets mixed, or the order of the files."""
 
@@ -129,17 +131,22 @@ def check_file(address: str) -> tuple[list[FirstErrorRow], list[BadRow]]:
 
 
 def load_rows(
-    source: str,
+    source: Sources,
     subset: Subsets = None,
     accept: str | None = None,
     needed: Sequence[RowKind] = FIRST_ERROR,
 ) -> list[FirstErrorRow]:
-    """Return the checked rows of a registered source or of the user's own file.
+    """Return the checked rows of a registered source, of the user's own file, or of several.
 
-    `accept` is the sha256 of a file that is accepted instead of the pinned one.
+    `accept` is the sha256 of a file that is accepted instead of the pinned one. The subsets of
+    several sources are named after them: `mr_math`, `processbench-gsm8k`.
     """
-    chosen = _subset_names(subset)
-    rows = list(_rows(source, chosen, accept, needed))
+    chosen, names = subset_names(subset), source_names(source)
+    if len(names) == 1:
+        rows = list(_rows(names[0], chosen, accept, needed))
+    else:
+        parts = {name: list(_rows(name, None, accept, needed)) for name in names}
+        rows = list(_rows_of_several(parts))
     if chosen is None:
         return rows
     known = {row.subset for row in rows if row.subset}
@@ -149,7 +156,24 @@ def load_rows(
     return [row for row in rows if row.subset in chosen]
 
 
-def _subset_names(subset: Subsets) -> list[str] | None:
+def source_names(source: Sources) -> list[str]:
+    """Return the names of sources, without repetition."""
+    return [source] if isinstance(source, str) else list(dict.fromkeys(source))
+
+
+def _rows_of_several(parts: dict[str, list[FirstErrorRow]]) -> Iterator[FirstErrorRow]:
+    """Yield the rows of several sources with subsets named after them, and with distinct ids."""
+    counts = Counter(row.id for rows in parts.values() for row in rows)
+    for source, rows in parts.items():
+        name = dataset_name(source, None)
+        for row in rows:
+            subset = name if row.subset is None else f"{name}-{row.subset}"
+            id = row.id if counts[row.id] == 1 else f"{name}-{row.id}"
+            yield row.model_copy(update={"subset": subset, "id": id})
+
+
+def subset_names(subset: Subsets) -> list[str] | None:
+    """Return the names of the wanted subsets, or None for all."""
     return [subset] if isinstance(subset, str) else None if subset is None else list(subset)
 
 
@@ -246,7 +270,7 @@ def _check_row_pins(rows: list[FirstErrorRow], source: Source) -> None:
 
 
 def first_error_dataset(
-    source: str,
+    source: Sources,
     subset: Subsets = None,
     exclude_label_errors: bool = False,
     accept: str | None = None,
@@ -257,7 +281,7 @@ def first_error_dataset(
     rows = _labelled(load_rows(source, subset, accept))
     rows = _handle_misfits(rows, exclude_misfits)
     if exclude_label_errors:
-        rows = _without_label_errors(source, rows)
+        rows = _without_label_errors(source_names(source), rows)
     _warn_of_empty_sets(rows)
     return MemoryDataset(
         [first_error_sample(row) for row in ordered(rows, order)], name=dataset_name(source, subset)
@@ -326,10 +350,10 @@ def step_validity_dataset(
     )
 
 
-def dataset_name(source: str, subset: Subsets) -> str:
+def dataset_name(source: Sources, subset: Subsets) -> str:
     """Return the name of the data in the log."""
-    name = source if source in sources() else PurePosixPath(source).name
-    return "-".join([name, *(_subset_names(subset) or [])])
+    names = [one if one in sources() else PurePosixPath(one).name for one in source_names(source)]
+    return "-".join(["+".join(names), *(subset_names(subset) or [])])
 
 
 def _handle_misfits(rows: list[FirstErrorRow], exclude: bool) -> list[FirstErrorRow]:
@@ -359,8 +383,11 @@ def _labelled(rows: list[FirstErrorRow]) -> list[FirstErrorRow]:
     return [row for row in rows if LABEL_PROBLEM not in row.extra]
 
 
-def _without_label_errors(source: str, rows: list[FirstErrorRow]) -> list[FirstErrorRow]:
-    known = sources()[source].known_label_errors if source in sources() else {}
+def _without_label_errors(names: list[str], rows: list[FirstErrorRow]) -> list[FirstErrorRow]:
+    known: dict[str, str] = {}
+    for name in names:
+        if name in sources():
+            known |= sources()[name].known_label_errors
     left_out = [f"{row.id} ({known[row.id]})" for row in rows if row.id in known]
     logger.warning("Left out because of wrong labels: %s", ", ".join(left_out) or "no row")
     return [row for row in rows if row.id not in known]

@@ -9,7 +9,7 @@ the functions of this module, which know both.
 import hashlib
 import unicodedata
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from inspect_ai.model import ModelOutput, StopReason
 from inspect_ai.util import Store, StoreModel
@@ -146,6 +146,8 @@ class RecoveryMetadata(_Metadata):
     correct_steps: list[str]
     """The steps before the mistake."""
     incorrect_step: str
+    following_steps: list[str] | None = None
+    """The steps from the mistake to the last but one, without the mistake; None if not known."""
 
 
 class MistakeMetadata(GroupMetadata):
@@ -286,9 +288,14 @@ def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> Ver
     return VerdictRecord(**earlier) if earlier else None
 
 
-Variation: TypeAlias = Literal["NR", "CR", "IR"]
+Variation: TypeAlias = Literal["NR", "CR", "IR", "XC", "XI", "CRm", "IRm", "IRp"]
+ALL_VARIATIONS: tuple[Variation, ...] = get_args(Variation)
+"""No reasoning is given (NR), correct (CR) or incorrect reasoning (IR); the same by the user (XC,
+XI); the same with a marker after it (CRm, IRm); incorrect reasoning without its last step (IRp)."""
 VARIATIONS: tuple[Variation, ...] = ("NR", "CR", "IR")
-"""No reasoning is given, correct reasoning, or incorrect reasoning."""
+"""The variations of the published eval."""
+WRONG: tuple[Variation, ...] = ("IR", "XI", "IRm", "IRp")
+"""The variations that give a wrong step."""
 
 Turn: TypeAlias = Literal["plain", "continued", "new_turn", "asked"]
 """How the model's reasoning follows what it was given: `plain` after a user's message, `continued`
@@ -322,6 +329,17 @@ class ReplyRecord(BaseModel):
         return Unread.EMPTY if self.empty else None
 
 
+class RecoveryGrade(BaseModel):
+    """A grader's four truth values on a continuation, as in Self-Correction Bench."""
+
+    right_answer: bool
+    right_reasoning: bool
+    went_back: bool
+    """Whether the model does the wrong step again."""
+    admitted: bool
+    """Whether the model says that there is a mistake."""
+
+
 class VariationRecord(BaseModel):
     """The replies to one variation."""
 
@@ -332,19 +350,28 @@ class VariationRecord(BaseModel):
     """The replies before the last."""
     turn: Turn
     answer_role: str | None = None
-    """The role that asked for the answer. Logs of earlier versions do not have it."""
+    """The role that asked for the answer; None if nobody asked, and in logs of early versions."""
+    marker: str | None = None
+    """The end of the given text that is a marker such as "Wait", not a step."""
+    acknowledged: bool | None = None
+    """Whether the model's first words name a mistake, by a list of words."""
+    grade: RecoveryGrade | None = None
+    """What the grader says; None if there is no grader or its reply was not read."""
 
 
 class RecoveryRecord(StoreModel):
     """The replies to all variations of a sample."""
 
     variations: dict[Variation, VariationRecord] = Field(default_factory=dict)
+    grader: str | None = None
+    """The model that graded the variations with a wrong step; None if the run has no grader."""
 
 
 def variation_records(store: Store | Mapping[str, Any]) -> dict[Variation, VariationRecord]:
     """Return the replies to each variation that a sample's store keeps."""
     kept = _stored(store, RecoveryRecord, "variations") or {}
-    return {name: VariationRecord.model_validate(kept[name]) for name in VARIATIONS if name in kept}
+    known = (name for name in ALL_VARIATIONS if name in kept)
+    return {name: VariationRecord.model_validate(kept[name]) for name in known}
 
 
 class SearchResult(BaseModel):

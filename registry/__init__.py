@@ -81,8 +81,8 @@ from misstep.registry._user_input import find_secret, parse_yaml, task_arguments
 from misstep.registry._variants import (
     CHARACTERS_PER_TOKEN,
     Eval,
+    NamedFile,
     Replies,
-    RunConfig,
     Size,
     assumed_replies,
     evals,
@@ -90,4 +90,5 @@ from misstep.registry._variants import (
     register_variants,
     run_configs,
     sizes,
+    suites,
 )

@@ -214,7 +214,7 @@ class ContinuationTask(Fact):
 
     instruction: str = ""
     """It is put before the questions, if they contain no instruction."""
-    hint: str
+    hint: str = ""
     """What the final answer looks like, for the model."""
     answer: AnswerKind
     """What the final answer looks like, for the lenient comparison."""
@@ -223,14 +223,28 @@ class ContinuationTask(Fact):
 class ContinuationPrompts(Fact):
     """How a model is asked to continue given reasoning."""
 
-    system: str
+    system: str | None = None
     notice: str
     """Says that there may be a mistake."""
     proceed: str
     """Asks to continue, if the model refuses a trailing assistant message."""
-    final: str
-    """Asks for the answer alone; the task's hint follows."""
+    final: str | None = None
+    """Asks for the answer alone; the task's hint follows. Without it, the answer is read from the
+    model's reasoning: the last letter in parentheses, or the last number."""
+    between_steps: str = "\n"
+    after_question: str | None = None
+    """What stands before steps that the user gives, in the message of the question; None: they are
+    a message of their own."""
+    grader: Annotated[str, _template(PROBLEM, ANSWER, STEPS, "{reply}")]
+    """Asks a grader about the model's reply to a wrong step."""
     tasks: dict[str, ContinuationTask] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _has_answers_to_read(self) -> "ContinuationPrompts":
+        kinds = {task.answer for task in self.tasks.values()}
+        if self.final is None and not kinds <= {"letter", "number"}:
+            raise ValueError("without `final`, answers must be letters or numbers")
+        return self
 
     def task(self, name: str) -> ContinuationTask:
         """Return the task with this name, or raise an error that lists the close ones."""

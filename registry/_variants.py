@@ -198,28 +198,37 @@ def _signature(
 
 
 @dataclass(frozen=True)
-class RunConfig:
-    """A run configuration."""
+class NamedFile:
+    """A run configuration, or a suite: a sweep without models."""
 
     path: Path
     description: str
     """Its first line, which is a comment."""
 
 
-def run_configs() -> dict[str, RunConfig]:
+def run_configs() -> dict[str, NamedFile]:
     """Return the run configurations by name: those of the package, then the user's own."""
-    found: dict[str, RunConfig] = {}
-    for folder in (FOLDER / "runs", user_registry() / "runs"):
-        paths = sorted(folder.glob("*.yaml"))
-        names = [path.stem for path in paths]
-        refuse_taken_names(folder, "run configuration", names, found)
-        found |= {path.stem: RunConfig(path, _first_comment(path)) for path in paths}
-    return found
+    return _named_files("runs", "run configuration")
 
 
-def find_run_config(name: str) -> RunConfig:
+def find_run_config(name: str) -> NamedFile:
     """Return the run configuration with this name."""
     return find_fact("run configuration", name, run_configs())
+
+
+def suites() -> dict[str, NamedFile]:
+    """Return the suites by name: those of the package, then the user's own."""
+    return _named_files("suites", "suite")
+
+
+def _named_files(folder_name: str, kind: str) -> dict[str, NamedFile]:
+    found: dict[str, NamedFile] = {}
+    for folder in (FOLDER / folder_name, user_registry() / folder_name):
+        paths = sorted(folder.glob("*.yaml"))
+        names = [path.stem for path in paths]
+        refuse_taken_names(folder, kind, names, found)
+        found |= {path.stem: NamedFile(path, _first_comment(path)) for path in paths}
+    return found
 
 
 def _first_comment(path: Path) -> str:

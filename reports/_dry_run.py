@@ -75,11 +75,16 @@ class DryRun:
 
 
 async def dry_run(
-    task: Task, replies: Replies, limit: int | None = None, roles: Sequence[str] = ()
+    task: Task,
+    replies: Replies,
+    limit: int | None = None,
+    roles: Sequence[str] = (),
+    model_name: str = _MODEL,
 ) -> DryRun:
     """Run the solver of a task with a model that gives the assumed replies.
 
-    `roles` are the roles of other models that the task calls.
+    `roles` are the roles of other models that the task calls. `model_name` is the model that the
+    solver plans for, such as how its provider continues a text.
     """
     walked = DryRun()
 
@@ -120,7 +125,7 @@ async def dry_run(
     for sample in samples[:_SEARCHED] if replies.steps else samples:
         walked.samples += 1
         try:
-            await task.solver(_task_state(sample, model), generate)
+            await task.solver(_task_state(sample, ModelName(model_name)), generate)
         except Exception as problem:  # A solver may fail in any way on a meaningless answer.
             walked.failed += 1
             walked.failure = walked.failure or f"{type(problem).__name__}: {problem}"
@@ -163,14 +168,14 @@ def _generate(
     return cast(Generate, generate)
 
 
-def _task_state(sample: Sample, model: Model) -> TaskState:
+def _task_state(sample: Sample, model: ModelName) -> TaskState:
     messages: list[ChatMessage] = (
         [ChatMessageUser(content=sample.input)]
         if isinstance(sample.input, str)
         else list(sample.input)
     )
     return TaskState(
-        model=ModelName(model),
+        model=model,
         sample_id=sample.id if sample.id is not None else "",
         epoch=1,
         input=sample.input,

@@ -88,7 +88,7 @@ def estimate(
     if completion is not None:
         replies = replies.model_copy(update={"tokens": [completion]})
     counter = token_counter(model)
-    walked = run_coroutine(dry_run(task, replies, limit, roles))
+    walked = run_coroutine(dry_run(task, replies, limit, roles, model))
     if walked.samples and walked.failed == walked.samples:
         raise MisstepError(_failure(task, walked))
 

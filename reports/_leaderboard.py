@@ -28,7 +28,13 @@ METRICS = {
     "step_validity": ("prmscore", "simplicity", "soundness", "sensitivity", "f1", "negative_f1"),
     "first_error": ("f1_score", "error_accuracy", "correct_accuracy", MEAN),
     "error_sections": ("f1_macro", "precision_macro", "recall_macro", "f1_micro"),
-    "recovery": ("IR_correct_rate", "CR_correct_rate", "NR_correct_rate", "recovery_rate"),
+    "recovery": (
+        *("IR_correct_rate", "CR_correct_rate", "NR_correct_rate", "recovery_rate"),
+        *("XI_correct_rate", "XC_correct_rate", "IRm_correct_rate", "CRm_correct_rate"),
+        *("IRp_correct_rate", "own_error_gap", "net_own_error_gap", "blind_spot"),
+        *("blind_spot_with_marker", "marker_gain", "marker_harm", "propagation_loss"),
+        "faithful_recovery_rate",
+    ),
 }
 """The metrics of a leaderboard by kind of run, the headline first. Other kinds have accuracy."""
 
@@ -68,6 +74,15 @@ METRIC_NAMES = {
     "CR_correct_rate": "CR",
     "IR_correct_rate": "IR",
     "recovery_rate": "Recovery rate",
+    **{f"{name}_correct_rate": name for name in ("XC", "XI", "CRm", "IRm", "IRp")},
+    "own_error_gap": "Own error gap, XI − IR",
+    "net_own_error_gap": "Net own error gap",
+    "blind_spot": "Blind spot, (XI − IR) / XI",
+    "blind_spot_with_marker": "Blind spot with marker",
+    "marker_gain": "Marker gain, IRm − IR",
+    "marker_harm": "Marker harm, CR − CRm",
+    "propagation_loss": "Propagation loss, IR − IRp",
+    "faithful_recovery_rate": "Faithful recovery rate",
     "accuracy": "Accuracy",
     "mean": "Mean",
 }

@@ -24,9 +24,18 @@ VARIATIONS = {
     "NR": "NR: from nothing",
     "CR": "CR: after correct steps",
     "IR": "IR: after a wrong step",
+    "XC": "XC: correct steps by the user",
+    "XI": "XI: wrong step by the user",
+    "CRm": "CRm: correct steps, marker",
+    "IRm": "IRm: wrong step, marker",
+    "IRp": "IRp: wrong step and what followed",
 }
-COLOURS = ("#4c78a8", "#54a24b", "#e45756")
-"""Blue, green and red, as in the plots of the original eval."""
+COLOURS = (
+    *("#4c78a8", "#54a24b", "#e45756"),
+    *("#9fd18f", "#f5a6a0", "#2f7d3a", "#a8323a", "#7a4b9a"),
+)
+"""Blue, green and red, as in the plots of the original eval; other greens and reds of the further
+variations with correct and with wrong steps."""
 GROUPING_TITLES = {
     "task": "Task",
     "position": "Position of the mistake",
@@ -51,7 +60,7 @@ class RecoveryRate:
 def recovery_rates(
     logs: Sequence[str], by: RecoveryGrouping = "task", reading: str = "strict"
 ) -> list[RecoveryRate]:
-    """The three rates of each part of some error-recovery logs, with Wilson intervals.
+    """The rates of each part of some error-recovery logs, with Wilson intervals.
 
     Parts are tasks, thirds of the position of the mistake, or numbers of steps.
     """
@@ -106,8 +115,14 @@ def recovery_chart(
     alt = chart_library()
     parts = list(dict.fromkeys(rate.part for rate in rates))
     runs = list(dict.fromkeys(rate.run for rate in rates))
-    variations = list(VARIATIONS.values())
-    width = WIDTH * len(parts)
+    known = {rate.variation for rate in rates}
+    colours = {
+        title: colour
+        for title, colour in zip(VARIATIONS.values(), COLOURS, strict=True)
+        if title in known
+    }
+    variations = list(colours)
+    width = max(WIDTH, WIDTH // 3 * len(variations)) * len(parts)
     axis = alt.Axis(labelAngle=0, labelLimit=WIDTH)
     base = alt.Chart().encode(
         x=alt.X("part:N", sort=parts, title=GROUPING_TITLES[by], axis=axis),
@@ -121,8 +136,8 @@ def recovery_chart(
         color=alt.Color(
             "variation:N",
             sort=variations,
-            scale=alt.Scale(domain=variations, range=list(COLOURS)),
-            legend=alt.Legend(title=None, orient="top"),
+            scale=alt.Scale(domain=variations, range=list(colours.values())),
+            legend=alt.Legend(title=None, orient="top", columns=4, labelLimit=240),
         ),
         tooltip=tips,
     )

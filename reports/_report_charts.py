@@ -601,6 +601,8 @@ def recovery_rates_chart(table: "pandas.DataFrame", by: str) -> ReportChart:
     )
     layers = (rule + dots).add_params(_chosen_run(alt, table))
     note = "Without given reasoning (NR), with correct (CR) and with incorrect (IR) reasoning."
+    if len(names) > 3:
+        note += " XC and XI: the user gives it. CRm and IRm: a marker follows it."
     if "samples" in table:
         note += f" {_count_note(table)}"
     height = max(_row_height(parts), 16 * len(names)) * len(parts)

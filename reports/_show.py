@@ -154,7 +154,9 @@ def _parts(run: Run, scorer: str, headline: str) -> Iterator[MetricValue]:
                 found.setdefault(name, value)
     if len({sample.facets.get("subset") for sample in run.samples}) < 2:
         found.pop(MEAN, None)
-    yield from list(found.values())[:MOST_PARTS]
+    # A blind spot never stands without the rates that it is made of.
+    most = len(METRICS["recovery"]) if run.kind == "recovery" else MOST_PARTS
+    yield from list(found.values())[:most]
 
 
 def _subsets(run: Run, scorer: str, metric: str) -> list[SubsetValue]:

@@ -15,7 +15,7 @@ from inspect_ai.model import GenerateConfig
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from misstep.loaders import folder_lock
-from misstep.registry import DataError, did_you_mean, parse_yaml
+from misstep.registry import DataError, did_you_mean, parse_yaml, suites
 from misstep.runs._command import EvalCommand
 from misstep.runs._jobs import Executor, Job
 from misstep.runs._split_run import SplitRun, best_log
@@ -90,6 +90,8 @@ class Sweep(_Strict):
     tags: list[str] = []
     pass_env: list[str] = []
     """Names of environment variables that workers elsewhere get from here, such as API keys."""
+    report: str | None = None
+    """A page on all runs, written into log_dir when they end. Their estimate is printed before."""
 
     @model_validator(mode="after")
     def _check_together(self) -> Self:
@@ -102,14 +104,39 @@ class Sweep(_Strict):
         return self
 
 
-def read_sweep(path: str) -> Sweep:
-    """Read a sweep file."""
+def read_sweep(
+    path: str,
+    models: Sequence[str] = (),
+    base_url: str | None = None,
+    log_dir: str | None = None,
+    limit: int | None = None,
+) -> Sweep:
+    """Read a sweep file, or the suite with this name.
+
+    The other arguments replace what the file has: its models, their address, the folder of logs,
+    and the limit of every eval.
+    """
+    file = Path(path)
+    if not file.exists() and path in suites():
+        file = suites()[path].path
     try:
-        content = parse_yaml(Path(path).read_text(encoding="utf-8"))
+        content = parse_yaml(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise DataError(f"cannot read the sweep file {path}: {error}") from None
+        known = f" Suites: {', '.join(suites())}." if file.suffix == "" else ""
+        raise DataError(f"cannot read the sweep file {path}: {error}.{known}") from None
     if not isinstance(content, dict):
         raise DataError(f"{path} is not a sweep: it must have evals, models and a log_dir")
+    if models:
+        content["models"] = [
+            {"model": model} | ({"base_url": base_url} if base_url else {}) for model in models
+        ]
+    if log_dir:
+        content["log_dir"] = log_dir
+    if limit:
+        evals = [{"eval": one} if isinstance(one, str) else one for one in content["evals"]]
+        content["evals"] = [{**one, "limit": limit} for one in evals]
+    if "models" not in content:
+        raise DataError(f"{path}: it names no model. Give one: --model openai/gpt-4o-mini")
     try:
         return Sweep.model_validate(content)
     except ValidationError as error:

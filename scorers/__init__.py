@@ -72,7 +72,12 @@ from misstep.scorers._published_judging import (
     read_judged_step as read_judged_step,
     read_judged_step_published as read_judged_step_published,
 )
-from misstep.scorers._recovery import recovery as recovery, recovery_lenient as recovery_lenient
+from misstep.scorers._recovery import (
+    answer_in as answer_in,
+    recovery as recovery,
+    recovery_grades as recovery_grades,
+    recovery_lenient as recovery_lenient,
+)
 from misstep.scorers._recovery_metrics import (
     rates_by as rates_by,
     recovery_metrics as recovery_metrics,

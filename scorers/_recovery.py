@@ -1,4 +1,4 @@
-"""The recovery scorers: strict and lenient, of the same three answers."""
+"""The recovery scorers: strict and lenient, of the same answers, and the grades of a grader."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from inspect_ai.solver import TaskState
 
 from misstep.registry import AnswerKind, MisstepError, find_continuation
 from misstep.samples import (
-    VARIATIONS,
+    RecoveryGrade,
     RecoveryMetadata,
     Variation,
     VariationRecord,
@@ -19,7 +19,7 @@ from misstep.samples import (
 from misstep.scorers._first_error import REASONS, UNREAD_TEXT, code
 from misstep.scorers._recovery_metrics import recovery_metrics
 from misstep.scorers._votes import shortened
-from misstep.verdicts import Reading
+from misstep.verdicts import Reading, Unread
 
 _LONGEST = 200
 """Characters of an answer that a score keeps. The sample's store has the full answer."""
@@ -47,20 +47,74 @@ def recovery_lenient(prompts: str = "error_recovery") -> Scorer:
     return _recovery("lenient", prompts)
 
 
+@scorer(metrics=[])
+def recovery_grades() -> Scorer:
+    """Show a grader's four truth values on each reply to a wrong step.
+
+    It registers no metrics: those of `recovery` contain the grades. Without a model role `grader`
+    it scores nothing.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score | None:
+        grades = {
+            name: record.grade
+            for name, record in variation_records(state.store).items()
+            if record.grade is not None
+        }
+        if not grades:
+            return None
+        return Score(
+            value={
+                f"{name}_{truth}": int(value)
+                for name, grade in grades.items()
+                for truth, value in grade
+            },
+            explanation=_grades_table(grades),
+        )
+
+    return score
+
+
+def _grades_table(grades: Mapping[Variation, RecoveryGrade]) -> str:
+    truths = [name.replace("_", " ") for name in RecoveryGrade.model_fields]
+    lines = [f"| | {' | '.join(truths)} |", "| --- |" + " --- |" * len(truths)]
+    for name, grade in grades.items():
+        lines.append(f"| {name} | {' | '.join('yes' if value else 'no' for _, value in grade)} |")
+    return "\n".join(lines)
+
+
 def _recovery(reading: Reading, prompts: str) -> Scorer:
     known = find_continuation(prompts)
 
     async def score(state: TaskState, target: Target) -> Score:
         kind = known.task(state.metadata_as(RecoveryMetadata).task).answer
         records = variation_records(state.store)
-        if missing := [name for name in VARIATIONS if name not in records]:
+        if "IR" not in records:
             raise MisstepError(
-                f"The sample has no answer to the variation {missing[0]}: `recovery` scores what "
-                "the solver `continuation` leaves."
+                "The sample has no answer to the variation IR: `recovery` scores what the solver "
+                "`continuation` leaves."
             )
+        if known.final is None:
+            records = {name: _with_answer(record, kind) for name, record in records.items()}
         return score_variations(records, target.text, kind, reading)
 
     return score
+
+
+def _with_answer(record: VariationRecord, kind: AnswerKind) -> VariationRecord:
+    """Return a record whose answer is read from the model's reasoning, as far as it goes."""
+    last = record.last
+    reasoning = [*record.reasoning, last] if last.unread is Unread.TRUNCATED else record.reasoning
+    if last.unread is Unread.TRUNCATED:
+        last = last.model_copy(update={"stop_reason": "stop", "tokens": 0})
+    update = {"answer": answer_in(record.answer, kind), "last": last, "reasoning": reasoning}
+    return record.model_copy(update=update)
+
+
+def answer_in(text: str, kind: AnswerKind) -> str:
+    """Return the last letter in parentheses or the last number of a text, or nothing."""
+    found = (_LETTER if kind == "letter" else _NUMBER).finditer(text.translate(_MINUS))
+    return next((one.group() for one in reversed(list(found))), "")
 
 
 def score_variations(
@@ -78,7 +132,12 @@ def score_variations(
             "unread": unread and unread.value,
             "reasoning_unread": [r.unread.value for r in record.reasoning if r.unread],
             "tokens": sum(reply.tokens for reply in [*record.reasoning, record.last]),
+            "acknowledged": record.acknowledged,
         }
+        if record.marker:
+            metadata[name]["marker"] = record.marker
+        if record.grade is not None:
+            metadata[name]["grade"] = record.grade.model_dump()
     unread = next((entry["unread"] for entry in metadata.values() if entry["unread"]), None)
     return Score(
         value=value,
@@ -98,7 +157,7 @@ _TURNS = {
 
 
 def _explanation(value: dict[str, Any], metadata: dict[str, Any], target: str) -> str:
-    """Return a table of the three answers, for the viewer."""
+    """Return a table of the answers, for the viewer."""
     lines = [
         f"Target: {code(target)}",
         "",
@@ -110,7 +169,10 @@ def _explanation(value: dict[str, Any], metadata: dict[str, Any], target: str) -
         if entry["unread"]:
             result = f"wrong: {UNREAD_TEXT[entry['unread']]}"
         answer = code(shortened(entry["answer"])).replace("|", "\\|")
-        lines.append(f"| {name} | {answer} | {result} | {_TURNS[entry['turn']]} |")
+        turn = _TURNS[entry["turn"]]
+        if "marker" in entry:
+            turn += f", which ends with the marker {code(entry['marker'].strip())}"
+        lines.append(f"| {name} | {answer} | {result} | {turn} |")
     return "\n".join(lines)
 
 

@@ -1,20 +1,38 @@
-"""The metrics of error recovery, from samples that are right or wrong in three variations.
+"""The metrics of error recovery, from samples that are right or wrong in several variations.
 
 Inspect computes metrics during a run, with few samples or none. Every metric here is defined for
 any input. It is nan if its set of samples is empty. The value of a sample is the mean over its
 epochs. A run registers few metrics. `recovery_table` has all.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from statistics import mean
 from typing import Any, cast
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
 from misstep.plain_text import metric_values
-from misstep.samples import VARIATIONS, MistakeMetadata, Variation, third_of
-from misstep.scorers._intervals import Estimate, paired_difference, share
+from misstep.samples import (
+    ALL_VARIATIONS,
+    VARIATIONS,
+    WRONG,
+    MistakeMetadata,
+    RecoveryGrade,
+    Variation,
+    third_of,
+)
+from misstep.scorers._intervals import (
+    UNDEFINED,
+    Draws,
+    Estimate,
+    from_draws,
+    multinomial_draws,
+    paired_difference,
+    share,
+)
 from misstep.verdicts import Unread
 
 LENGTHS = ((6, "1-6"), (12, "7-12"), (24, "13-24"))
@@ -25,8 +43,19 @@ ORDER = {
     "steps": (*(name for _, name in LENGTHS), "25-up"),
 }
 """The ways to group samples, and the order of the groups. Tasks come in the order of samples."""
-GIVEN: tuple[Variation, ...] = ("CR", "IR")
+GIVEN: tuple[Variation, ...] = ("CR", "IR", "CRm", "IRm", "IRp")
 """The variations that give the model reasoning to continue."""
+DIFFERENCES: dict[str, tuple[Variation, Variation]] = {
+    "CR_minus_NR": ("CR", "NR"),
+    "CR_minus_IR": ("CR", "IR"),
+    "own_error_gap": ("XI", "IR"),
+    "own_text_gap": ("XC", "CR"),
+    "marker_gain": ("IRm", "IR"),
+    "marker_harm": ("CR", "CRm"),
+    "propagation_loss": ("IR", "IRp"),
+}
+"""Metrics that are the rate of one variation minus the rate of another, on the same problems."""
+_MOST_REGISTERED = 15
 
 
 @dataclass(frozen=True)
@@ -35,7 +64,7 @@ class RecoveryEpoch:
 
     right: dict[str, float]
     """Whether each variation is right."""
-    records: list[dict[str, Any]]
+    records: dict[str, dict[str, Any]]
     """The score's metadata on each variation."""
 
 
@@ -99,30 +128,56 @@ def _sample(name: str, epochs: Sequence[SampleScore]) -> RecoverySample:
 
 def _epoch(scored: SampleScore) -> RecoveryEpoch:
     values, metadata = scored.score.as_dict(), scored.score.metadata or {}
+    names = [name for name in ALL_VARIATIONS if name in values]
     return RecoveryEpoch(
-        right={name: float(cast(float, values[name])) for name in VARIATIONS},
-        records=[metadata.get(name) or {} for name in VARIATIONS],
+        right={name: float(cast(float, values[name])) for name in names},
+        records={name: metadata.get(name) or {} for name in names},
     )
 
 
+def _variations(samples: Sequence[RecoverySample]) -> list[Variation]:
+    """Return the variations that were run; those of the published eval before the first sample."""
+    run = {name for sample in samples[:1] for epoch in sample.epochs for name in epoch.right}
+    return [name for name in ALL_VARIATIONS if name in run] or list(VARIATIONS)
+
+
 def _registered(samples: Sequence[RecoverySample]) -> Iterator[tuple[str, float]]:
-    """Yield 15 metrics, the main ones first."""
+    """Yield at most 15 metrics, the main ones first."""
     rates = _rates(samples)
-    for name, estimate in rates.items():
-        yield name, estimate.value
-    yield "recovery_rate", _recovery_rate(samples).value
     replies = dict(_replies([epoch for sample in samples for epoch in sample.epochs]))
-    yield from ((name, replies[name]) for name in ("unread", "truncated", "continued"))
-    yield "total_count", len(samples)
-    for name, estimate in rates.items():
-        yield from estimate.interval(name)
+    found = {name: estimate.value for name, estimate in rates.items()}
+    if list(rates) == [f"{name}_correct_rate" for name in VARIATIONS]:
+        found["recovery_rate"] = _recovery_rate(samples).value
+        found |= {name: replies[name] for name in ("unread", "truncated", "continued")}
+        found["total_count"] = len(samples)
+        for name, estimate in rates.items():
+            found |= estimate.interval(name)
+        more: dict[str, float] = {}
+    else:
+        compared = {name: one.value for name, one in _comparisons(samples).items()}
+        known = [name for name in _MAIN_COMPARISONS if name in compared]
+        found |= {name: compared[name] for name in known}
+        found |= {name: replies[name] for name in ("unread", "truncated")}
+        more = {"continued": replies["continued"], "total_count": len(samples)}
+        more |= rates["IR_correct_rate"].interval("IR_correct_rate")
+    graded = dict(_faithful(samples))
+    more = {
+        name: graded[name].value for name in ("faithful_recovery_rate",) if name in graded
+    } | more
+    found |= dict(list(more.items())[: max(0, _MOST_REGISTERED - 1 - len(found))])
+    yield from found.items()
     # Inspect's dataframes and viewer take a metric of this name as the headline's error bar.
     yield "stderr", rates["IR_correct_rate"].stderr
 
 
+_MAIN_COMPARISONS = ("own_error_gap", "net_own_error_gap", "blind_spot", "marker_gain")
+"""The comparisons of further variations that a run's results have."""
+
+
 def _all_metrics(samples: Sequence[RecoverySample]) -> Iterator[tuple[str, float]]:
     """Yield the main metrics first, then the intervals, then the groups."""
-    estimates = {**_rates(samples), **_comparisons(samples)}
+    estimates = {**_rates(samples), **_comparisons(samples), **_acknowledged(samples)}
+    estimates |= dict(_faithful(samples))
     for name, estimate in estimates.items():
         yield name, estimate.value
     yield from _replies([epoch for sample in samples for epoch in sample.epochs])
@@ -137,7 +192,7 @@ def _all_metrics(samples: Sequence[RecoverySample]) -> Iterator[tuple[str, float
 
 
 def rates_by(samples: Sequence[RecoverySample], kind: str) -> dict[str, dict[str, Estimate]]:
-    """Return the three rates of each group of samples. `kind` is one of ORDER."""
+    """Return the rates of each group of samples. `kind` is one of ORDER."""
     groups: dict[str, list[RecoverySample]] = {name: [] for name in ORDER[kind]}
     for sample in samples:
         groups.setdefault(sample.groups[kind], []).append(sample)
@@ -148,39 +203,158 @@ def _rates(samples: Sequence[RecoverySample]) -> dict[str, Estimate]:
     clusters = [sample.cluster for sample in samples]
     return {
         f"{name}_correct_rate": share([sample.right(name) for sample in samples], clusters)
-        for name in VARIATIONS
+        for name in _variations(samples)
     }
 
 
 def _comparisons(samples: Sequence[RecoverySample]) -> dict[str, Estimate]:
-    nr, cr, ir = ([sample.right(name) for sample in samples] for name in VARIATIONS)
+    """Return every comparison of variations that were run."""
+    names = _variations(samples)
+    right: dict[str, list[float]] = {
+        name: [sample.right(name) for sample in samples] for name in names
+    }
     clusters = [sample.cluster for sample in samples]
+    found = {
+        name: paired_difference(right[first], right[second], clusters)
+        for name, (first, second) in DIFFERENCES.items()
+        if {first, second} <= right.keys()
+    }
+    if {"CR", "IR"} <= right.keys():
+        found["recovery_rate"] = _recovery_rate(samples)
+    if {"XC", "XI"} <= right.keys():
+        found["recovery_rate_external"] = _recovery_rate(samples, "XC", "XI")
+    rates = {name: mean(values) if values else nan for name, values in right.items()}
+    draws = _Resamples(right, clusters) if "XI" in right and samples else None
+    for ratio, (needed, value) in _RATIOS.items():
+        if needed <= right.keys():
+            known = draws and from_draws(float(value(rates)), draws.of(value))
+            found[ratio] = known or UNDEFINED
+    return found
+
+
+def _blind_spot(rates: Mapping[str, Any], own: str = "IR") -> Any:  # noqa: ANN401
+    """Return how much worse the model's own error is corrected, as a share; nan if XI is 0."""
+    return _divided(rates["XI"] - rates[own], rates["XI"])
+
+
+def _reduction(rates: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """Return by which share a marker reduces the blind spot; nan unless there is one."""
+    import numpy as np
+
+    before = _blind_spot(rates)
+    with np.errstate(invalid="ignore"):
+        positive = np.where(np.asarray(before) > 0, before, 0.0)
+    return 1 - _divided(_blind_spot(rates, "IRm"), positive)
+
+
+def _divided(part: Any, whole: Any) -> Any:  # noqa: ANN401
+    """Return part divided by whole; nan where whole is 0."""
+    import numpy as np
+
+    whole = np.asarray(whole, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole == 0, nan, np.asarray(part, dtype=np.float64) / whole)
+
+
+_RATIOS: dict[str, tuple[set[str], Callable[[Mapping[str, Any]], Any]]] = {
+    "net_own_error_gap": (
+        {"XI", "IR", "XC", "CR"},
+        lambda rates: (rates["XI"] - rates["IR"]) - (rates["XC"] - rates["CR"]),
+    ),
+    "blind_spot": ({"XI", "IR"}, _blind_spot),
+    "blind_spot_with_marker": ({"XI", "IRm"}, lambda rates: _blind_spot(rates, "IRm")),
+    "blind_spot_reduction": ({"XI", "IR", "IRm"}, _reduction),
+}
+"""Metrics of several rates, and the variations that they need. Their intervals are percentiles of
+resamples of the problems."""
+
+
+class _Resamples:
+    """The rates of all variations in resamples of the problems (clusters of samples)."""
+
+    def __init__(self, right: Mapping[str, Sequence[float]], clusters: Sequence[str]) -> None:
+        import numpy as np
+
+        sums: dict[str, list[float]] = {}
+        for cluster, *hits in zip(clusters, *right.values(), strict=True):
+            totals = sums.setdefault(cluster, [0.0] * (len(hits) + 1))
+            for place, hit in enumerate([1.0, *hits]):
+                totals[place] += hit
+        # Problems with the same results are drawn together.
+        kinds = Counter(tuple(totals) for totals in sums.values())
+        drawn = multinomial_draws(list(kinds.values())) @ np.array(list(kinds))
+        self._rates = {name: drawn[:, i] / drawn[:, 0] for i, name in enumerate(right, start=1)}
+
+    def of(self, value: Callable[[Mapping[str, Any]], Any]) -> Draws:
+        """Return a metric in each resample."""
+        draws: Draws = value(self._rates)
+        return draws
+
+
+def _recovery_rate(
+    samples: Sequence[RecoverySample], correct: Variation = "CR", incorrect: Variation = "IR"
+) -> Estimate:
+    """Return how often a variation is right among the epochs in which another one is right."""
+    return _share_of(
+        (epoch.right[incorrect], sample.cluster)
+        for sample in samples
+        for epoch in sample.epochs
+        if epoch.right[correct] == 1
+    )
+
+
+def _share_of(hits: Iterable[tuple[float, str]]) -> Estimate:
+    """Return the share of hits, each with its cluster."""
+    known = list(hits)
+    return share([hit for hit, _ in known], [cluster for _, cluster in known])
+
+
+def _acknowledged(samples: Sequence[RecoverySample]) -> dict[str, Estimate]:
+    """Return how often a reply in IR names a mistake, if it recovers and if it does not."""
     return {
-        "CR_minus_NR": paired_difference(cr, nr, clusters),
-        "CR_minus_IR": paired_difference(cr, ir, clusters),
-        "recovery_rate": _recovery_rate(samples),
+        f"acknowledged_{name}": _share_of(
+            (float(epoch.records["IR"]["acknowledged"]), sample.cluster)
+            for sample in samples
+            for epoch in sample.epochs
+            if epoch.right["IR"] == right and epoch.records["IR"].get("acknowledged") is not None
+        )
+        for name, right in (("recovered", 1), ("unrecovered", 0))
     }
 
 
-def _recovery_rate(samples: Sequence[RecoverySample]) -> Estimate:
-    """Return how often IR is right among the epochs in which CR is right."""
-    known = [
-        (epoch.right["IR"], sample.cluster)
+def _faithful(samples: Sequence[RecoverySample]) -> Iterator[tuple[str, Estimate]]:
+    """Yield what the grader says, if there was one: the faithful recoveries, and each truth."""
+    graded = [
+        (epoch.right[name], epoch.records[name]["grade"], name, sample.cluster)
         for sample in samples
         for epoch in sample.epochs
-        if epoch.right["CR"] == 1
+        for name in WRONG
+        if name in epoch.right and "grade" in epoch.records[name]
     ]
-    return share([hit for hit, _ in known], [cluster for _, cluster in known])
+    if not graded:
+        return
+    yield (
+        "faithful_recovery_rate",
+        _share_of(
+            (float(grade["admitted"] or grade["went_back"]), cluster)
+            for right, grade, name, cluster in graded
+            if name == "IR" and right == 1
+        ),
+    )
+    for name in dict.fromkeys(name for _, _, name, _ in graded):
+        for truth in RecoveryGrade.model_fields:
+            hits = [(float(grade[truth]), c) for _, grade, one, c in graded if one == name]
+            yield f"{name}_graded_{truth}", _share_of(hits)
 
 
 def _replies(epochs: Sequence[RecoveryEpoch]) -> Iterator[tuple[str, float]]:
     """Yield the shares of unread final replies, of truncated reasoning, and of continued text."""
-    records = [record for epoch in epochs for record in epoch.records]
+    records = [record for epoch in epochs for record in epoch.records.values()]
     yield "unread", share([float(bool(record.get("unread"))) for record in records]).value
     for unread in (Unread.EMPTY, Unread.REFUSED, Unread.TRUNCATED):
         yield unread.value, share([float(r.get("unread") == unread) for r in records]).value
     cut = [float(Unread.TRUNCATED in r.get("reasoning_unread", ())) for r in records]
     yield "reasoning_truncated", share(cut).value
-    given = [epoch.records[VARIATIONS.index(name)] for epoch in epochs for name in GIVEN]
+    given = [epoch.records[name] for epoch in epochs for name in GIVEN if name in epoch.records]
     yield "continued", share([float(r.get("turn") == "continued") for r in given]).value
     yield "total_tokens", sum(record.get("tokens", 0) for record in records)

@@ -20,6 +20,7 @@ from misstep.solvers._continuation import (
     TokenUse as TokenUse,
     continuation as continuation,
     continuation_tokens as continuation_tokens,
+    read_grade as read_grade,
 )
 from misstep.solvers._conversations import (
     AnswerRole as AnswerRole,
@@ -27,6 +28,8 @@ from misstep.solvers._conversations import (
     Notice as Notice,
     NoticeFor as NoticeFor,
     TurnChoice as TurnChoice,
+    Until as Until,
+    variation_names as variation_names,
 )
 from misstep.solvers._critics import (
     BASELINES as BASELINES,

@@ -1,16 +1,36 @@
 """The solver of error recovery: the model continues reasoning that it is given."""
 
-from collections.abc import Generator
+import json
+import re
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
 from inspect_ai.log import transcript
-from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect, span
+from pydantic import ValidationError
 
-from misstep.providers import Refusal, refusal_of, remembered_refusals
-from misstep.registry import CHARACTERS_PER_TOKEN, find_continuation
-from misstep.samples import VARIATIONS, RecoveryMetadata, RecoveryRecord, Variation
+from misstep.loaders import recovery_prompts
+from misstep.providers import Refusal, refusal_of, remembered_refusals, short_errors
+from misstep.registry import (
+    ANSWER,
+    CHARACTERS_PER_TOKEN,
+    PROBLEM,
+    STEPS,
+    ContinuationPrompts,
+    Wording,
+    fill,
+    find_continuation,
+)
+from misstep.samples import (
+    VARIATIONS,
+    WRONG,
+    RecoveryGrade,
+    RecoveryMetadata,
+    RecoveryRecord,
+    Variation,
+)
 from misstep.solvers._calls import reply_to
 from misstep.solvers._conversations import (
     AnswerRole,
@@ -22,10 +42,13 @@ from misstep.solvers._conversations import (
     NoticeFor,
     TurnChoice,
     TurnPlan,
+    Until,
     plan_answer_role,
     plan_turn,
     variation_calls,
+    variation_names,
 )
+from misstep.solvers._marking import find_grader
 
 REASONING_TOKENS = 200
 """The estimated length of reasoning. Models that reason at length write far more."""
@@ -41,12 +64,16 @@ def continuation(
     notice_for: NoticeFor = "all",
     answer_role: AnswerRole = "auto",
     turn: TurnChoice = "auto",
+    variations: str | Sequence[str] = VARIATIONS,
+    marker: str | None = None,
+    until: Until = "mistake",
+    wording: Wording = "own",
 ) -> Solver:
     """Solve a problem without steps (NR), after correct ones (CR), and after a wrong one (IR).
 
     The question is the sample's input. `metadata` has its `task`, its `correct_steps` and its
     `incorrect_step`. Each variation is a span of the transcript. The sample's own messages are
-    those of IR.
+    those of IR. If the run has a model role `grader`, it judges the replies to a wrong step.
 
     Args:
         prompts: The prompts: a name in `registry/continuations.yaml`.
@@ -59,9 +86,17 @@ def continuation(
         turn: How the model continues steps of its own. `auto` does what the provider can.
             `continued` continues the text, `new_turn` starts a message after it, `asked` starts a
             message after a request of the user.
+        variations: The variations, with IR: also XC and XI (the user gives the steps), CRm and IRm
+            (a marker follows them), IRp (all steps but the last).
+        marker: The text after the steps in CRm and IRm. Default: Wait.
+        until: The last step that is given with the mistake: mistake, or last (the last but one).
+        wording: Whose prompts: own, or published (read from the authors' repository).
     """
-    words = find_continuation(prompts)
-    options = ContinuationOptions(own_reasoning, notice, notice_for, answer_role, turn)
+    words = recovery_prompts(prompts, wording)
+    names = variation_names(variations)
+    options = ContinuationOptions(
+        own_reasoning, notice, notice_for, answer_role, turn, names, marker, until
+    )
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         refused = remembered_refusals(get_model().api)
@@ -79,19 +114,55 @@ def continuation(
             async with span(variation, type="variation"):
                 finished = await _make_calls(state, generate, calls)
                 record = finished.record
-                transcript().info(
-                    {"variation": variation, "turn": record.turn, "answer_role": record.answer_role}
-                )
+                told: dict[str, str | None] = {
+                    "variation": variation,
+                    "turn": record.turn,
+                    "answer_role": record.answer_role,
+                }
+                transcript().info(told | ({"marker": record.marker} if record.marker else {}))
+                if grader is not None and variation in WRONG:
+                    record.grade = await _grade(grader, words, state, finished)
             return finished
 
-        finished = await collect(*(converse(variation) for variation in VARIATIONS))
-        conversations = dict(zip(VARIATIONS, finished, strict=True))
+        grader = find_grader()
+        finished = await collect(*(converse(variation) for variation in options.variations))
+        conversations = dict(zip(options.variations, finished, strict=True))
         left = state.store_as(RecoveryRecord)
         left.variations = {name: one.record for name, one in conversations.items()}
+        left.grader = None if grader is None else str(grader)
         state.messages, state.output = conversations["IR"].messages, conversations["IR"].output
         return state
 
     return solve
+
+
+_OBJECT = re.compile(r"\{[^{}]{1,500}\}")
+
+
+async def _grade(
+    grader: Model, words: ContinuationPrompts, state: TaskState, finished: FinishedConversation
+) -> RecoveryGrade | None:
+    """Ask the grader about a conversation. None: its reply has no JSON object with four values."""
+    values = {
+        PROBLEM: state.input_text,
+        ANSWER: state.target.text,
+        STEPS: finished.given,
+        "{reply}": "\n\n".join(reply.strip() for reply in finished.replies),
+    }
+    with short_errors():
+        output = await grader.generate(
+            fill(words.grader, values), config=GenerateConfig(temperature=0.0)
+        )
+    return read_grade(output.completion)
+
+
+def read_grade(reply: str) -> RecoveryGrade | None:
+    """Return the four truth values of the last JSON object in a reply, or None."""
+    found = _OBJECT.findall(reply)
+    try:
+        return RecoveryGrade.model_validate(json.loads(found[-1]), strict=True) if found else None
+    except (ValueError, ValidationError):
+        return None
 
 
 async def _make_calls(
@@ -149,14 +220,17 @@ def continuation_tokens(
     words, chosen = find_continuation(prompts), options or ContinuationOptions()
     reply = ModelOutput.from_content("none", "x" * CHARACTERS_PER_TOKEN * reasoning_tokens)
     calls = prompt = completion = 0
-    for variation in VARIATIONS:
-        planned = variation_calls(words, question, about, variation, chosen, TurnPlan("new_turn"))
+    for variation in chosen.variations:
+        plan = TurnPlan("new_turn", forced=True)
+        planned = variation_calls(words, question, about, variation, chosen, plan)
         rounds = 2 if chosen.notice_in(variation) == "end" else 1
         # The messages grow from call to call, so each call is measured when it is made.
         sizes = [_prompt_tokens(next(planned))]
-        sizes += [_prompt_tokens(planned.send(reply)) for _ in range(rounds)]
+        more = rounds if words.final is not None else rounds - 1
+        sizes += [_prompt_tokens(planned.send(reply)) for _ in range(more)]
         calls, prompt = calls + len(sizes), prompt + sum(sizes)
-        completion += rounds * reasoning_tokens + answer_tokens
+        completion += rounds * reasoning_tokens
+        completion += answer_tokens if words.final is not None else 0
     return TokenUse(calls, prompt, completion)
 
 

@@ -9,7 +9,7 @@ import yaml
 from misstep.evals.error_recovery import error_recovery
 from misstep.registry import MisstepError, evals
 from misstep.samples import RecoveryMetadata
-from misstep.solvers import ContinuationOptions, continuation_tokens
+from misstep.solvers import ContinuationOptions, continuation_tokens, variation_names
 from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
 from tests.support.recovery_model import is_final, knows, student, variation_of
 from tests.support.runs import local_model, run_task, succeed, table_of
@@ -318,6 +318,13 @@ def test_epochs_are_seen_together(serve):
         ({"turn": "continue"}, "Did you mean 'continued'"),
         ({"source": "big_bench_mistakes"}, "Did you mean 'big_bench_mistake'"),
         ({"per_task": 0}, "per_task=0"),
+        ({"variations": "NR,CR,IRx"}, "Did you mean"),
+        ({"variations": ["NR", "XI"]}, "variations=NR,XI: IR is missing"),
+        ({"marker": "But"}, "variations=NR,CR,IR have no marker. Add CRm or IRm"),
+        ({"variations": "IR,IRm", "notice": "immediate"}, "between the marker"),
+        ({"variations": "IR,XI", "own_reasoning": False}, "XI would not differ"),
+        ({"variations": "IR,IRp", "until": "last"}, "IR gives the steps of IRp"),
+        ({"prompts": "self_correction_bench"}, "source=generated"),
     ],
 )
 def test_a_wrong_argument_names_what_is_allowed(options, says):
@@ -346,12 +353,15 @@ def test_a_variant_is_its_base_task_with_arguments(tmp_path, monkeypatch, spec, 
 
 def test_estimates_are_those_of_the_conversations(real_data):
     entry = evals()["error-recovery"]
-    for name in ("main", "medium", "small.other-reasoning", "sample"):
+    for name in ("main", "medium", "small.other-reasoning", "blind-spot.medium", "sample"):
         variant = entry.variants[name]
         options = {k: v for k, v in variant.args.items() if k != "max_tokens"}
         task = error_recovery(**options)
         reasoning = variant.args.get("max_tokens", 200)
-        chosen = ContinuationOptions(own_reasoning=options.get("own_reasoning", True))
+        chosen = ContinuationOptions(
+            own_reasoning=options.get("own_reasoning", True),
+            variations=variation_names(options.get("variations", "NR,CR,IR")),
+        )
         uses = [
             continuation_tokens(
                 s.input, s.metadata_as(RecoveryMetadata), chosen, reasoning_tokens=reasoning

@@ -157,5 +157,5 @@ def test_an_answer_cannot_break_out_of_its_cell():
 def test_what_another_solver_left_is_refused():
     metadata = {"task": "word_sorting", "correct_steps": [], "incorrect_step": "x"}
     state = TaskState(ModelName("mockllm/model"), "1", 1, "?", [], metadata=metadata)
-    with pytest.raises(MisstepError, match="no answer to the variation NR"):
+    with pytest.raises(MisstepError, match="no answer to the variation IR"):
         asyncio.run(recovery()(state, Target("1")))
