@@ -10,13 +10,21 @@ from rich.table import Table
 from misstep.cli._options import json_option
 from misstep.cli._output import new_table, print_json, print_lines, shown
 from misstep.loaders import Summary, check_file, fetch, fetch_wording, mirror, summary_of
+from misstep.registry import sources
 from misstep.reports import eval_sizes
 
 
 @click.command("list")
+@click.option("--sources", "of_sources", is_flag=True, help="Print the sources of rows instead.")
 @json_option
-def list_evals(as_json: bool) -> None:
-    """Print every eval and variant with its size (default settings)."""
+def list_evals(of_sources: bool, as_json: bool) -> None:
+    """Print every eval and variant with its size (default settings).
+
+    With --sources, print every source of rows, and what pin of its files is not known.
+    """
+    if of_sources:
+        _list_sources(as_json)
+        return
     sizes = list(eval_sizes())
     if as_json:
         print_json(
@@ -34,6 +42,37 @@ def list_evals(as_json: bool) -> None:
     console = Console()
     console.print(table, highlight=False)
     console.print("\nRun one: inspect eval misstep/<eval> --model <model>", highlight=False)
+    lacking = ", ".join(name for name, source in sources().items() if source.lacks)
+    console.print(
+        f"Sources without a known sha256 (misstep list --sources): {shown(lacking)}",
+        style="dim",
+        highlight=False,
+    )
+
+
+def _list_sources(as_json: bool) -> None:
+    records = [
+        {
+            "source": name,
+            "description": source.description,
+            "rows": sum(file.rows for file in source.files),
+            "revision": source.revision,
+            "lacks": source.lacks,
+        }
+        for name, source in sources().items()
+    ]
+    if as_json:
+        print_json(records)
+        return
+    table = new_table("source", "rows")
+    for record in records:
+        table.add_row(f"[bold]{shown(record['source'])}[/bold]", f"{record['rows']:,}")
+        table.add_row(Padding(shown(record["description"]), (0, 0, 0, 2)))
+        pins = record["lacks"] or "pinned by sha256"
+        table.add_row(
+            Padding(shown(pins), (0, 0, 0, 2)), style="yellow" if record["lacks"] else "dim"
+        )
+    Console().print(table, highlight=False)
 
 
 def _tokens(count: int) -> str:

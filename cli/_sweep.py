@@ -78,9 +78,9 @@ def _print_plan(sweep: "Sweep", as_json: bool = False) -> None:
     for record in records:
         add(record["run"], record["model"], [record[name] for name in _COUNTS])
     if len(records) > 1:
-        columns = [[record[name] for record in records] for name in _COUNTS]
-        totals = [None if None in column else sum(column) for column in columns]
-        add("all", "", totals, style="bold")
+        known = [[r[name] for r in records if r[name] is not None] for name in _COUNTS]
+        unknown = "" if all(len(values) == len(records) for values in known[:1]) else " known"
+        add(f"all{unknown}", "", [sum(values) if values else None for values in known], "bold")
     console = Console()
     console.print(table)
     console.print(

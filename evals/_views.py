@@ -117,14 +117,18 @@ MARKING_VIEW = _view(
 
 
 def recovery_view(variations: Sequence[str]) -> ViewerConfig:
-    """Return the view of error recovery with a column for each variation."""
+    """Return the view of error recovery with a column for each variation.
+
+    With many variations only strict scores have columns; the others are a choice of the viewer.
+    """
+    lenient = variations if len(variations) <= 4 else ()
     return _view(
         "Error recovery",
         [
             *("target", "answer"),
             # The viewer names the columns of both scorers NR, CR and IR. Strict comes first.
             *(_score("recovery", variation) for variation in variations),
-            *(_score("recovery_lenient", variation) for variation in variations),
+            *(_score("recovery_lenient", variation) for variation in lenient),
             *("tokens", "error"),
         ],
         {"subset": "Task"},

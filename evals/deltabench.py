@@ -48,7 +48,7 @@ def deltabench(
         subset: Use only this kind of problem, or these: math, code, general,
             Physics&Chemistry&Biology.
         domain: The prompt of critique: mathematics, generic, science or programming.
-        source: A registered source, or your own JSON, JSONL, CSV or Parquet file.
+        source: A registered source, or your own JSON, JSONL, CSV or Parquet file; or several.
         critic: critique (reads the whole solution at once), stepwise, reward (the first step under
             a threshold), index_only (for llama.cpp), a baseline (no_error, last_step, late_window,
             uniform, arithmetic, label_distribution), or your own solver as `file.py@solver`.

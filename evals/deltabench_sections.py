@@ -1,7 +1,8 @@
 """DeltaBench: every erroneous section of a long chain of thought (He et al., arXiv 2502.19361).
 
 Protocol: one critique at temperature 1 and top_p 0.8, as published, which names every erroneous
-section. The rows are the published ones; the prompt is misstep's.
+section. The rows are the published ones; the prompt is misstep's, or the published one with
+`-T wording=published`.
 
 Metric: macro F1 of the named sections, the mean over solutions. `error_sections_published` follows
 the published script, `error_sections` corrects its mistakes.
@@ -18,7 +19,7 @@ from inspect_ai.solver import Solver
 
 from misstep.evals._views import ERROR_SECTIONS_VIEW
 from misstep.loaders import RowOrder, error_sections_dataset
-from misstep.registry import check_arguments, evals, register_variants
+from misstep.registry import Wording, check_arguments, evals, register_variants
 from misstep.scorers import error_sections, error_sections_published, subset_column
 from misstep.solvers import find_section_critic, sections_prompt, warn_of_long_prompts
 
@@ -30,6 +31,7 @@ def deltabench_sections(
     source: str = "deltabench",
     critic: str | Solver = "critique",
     structured: bool = False,
+    wording: Wording = "own",
     first: int = 3,
     last: int = 36,
     exclude_misfits: bool = False,
@@ -46,6 +48,8 @@ def deltabench_sections(
         critic: critique, a baseline (no_error, all_sections, section_range), or your own solver as
             `file.py@solver`.
         structured: Constrain replies to a JSON schema, if the provider supports it.
+        wording: Whose prompt: own, or published, which is read from the authors' repository.
+            Compare with published numbers only if it is published.
         first: The first section that section_range flags.
         last: The last section that section_range flags.
         exclude_misfits: Exclude the rows whose annotations do not fit their sections.
@@ -55,10 +59,12 @@ def deltabench_sections(
             subsets, or published: as in the file.
     """
     dataset = error_sections_dataset(source, subset, accept, exclude_misfits, order)
-    judged_by = find_section_critic(critic, structured, first, last)
+    judged_by = find_section_critic(critic, structured, first, last, wording)
     if critic == "critique":
         warn_of_long_prompts(
-            dataset, context, lambda problem, steps: sections_prompt(problem, steps, structured)
+            dataset,
+            context,
+            lambda problem, steps: sections_prompt(problem, steps, structured, wording),
         )
     return Task(
         dataset=dataset,

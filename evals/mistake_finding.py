@@ -44,7 +44,7 @@ def mistake_finding(
     Args:
         subset: Use only this task, or these: multistep_arithmetic, tracking_shuffled_objects,
             word_sorting, logical_deduction, dyck_languages.
-        source: A registered source of first errors, or your own file.
+        source: A registered source of first errors, or your own file; or several.
         protocol: trace (one question about all steps), step, or step_cot (with reasoning).
         critic: critique, a baseline (no_error, last_step, uniform), or your own solver as
             `file.py@solver`.

@@ -11,6 +11,7 @@ inspect eval evals/processbench.py --model openai/gpt-4o-mini
 inspect eval evals/processbench.py -T subset=math -T votes=8 --model openai/gpt-4o-mini
 inspect eval evals/processbench.py -T source=my.jsonl -T domain=science --model openai/gpt-4o-mini
 inspect eval evals/processbench.py -T critic=stepwise -T style=plain --model openai/gpt-4o-mini
+inspect eval evals/processbench.py -T source=mathcheck,mr_math --model openai/gpt-4o-mini
 inspect eval misstep/processbench.sample --model openai/gpt-4o-mini
 """
 
@@ -20,9 +21,14 @@ from inspect_ai.solver import Solver
 
 from misstep.evals._views import FIRST_ERROR_VIEW
 from misstep.loaders import RowOrder, first_error_dataset
-from misstep.registry import Tag, check_arguments, evals, register_variants
-from misstep.scorers import first_error, first_error_lenient, subset_column
-from misstep.solvers import Calls, find_critic
+from misstep.registry import Tag, Wording, check_arguments, evals, register_variants
+from misstep.scorers import (
+    first_error,
+    first_error_lenient,
+    process_judging_published,
+    subset_column,
+)
+from misstep.solvers import Calls, find_critic, find_judging_critic
 
 
 @task
@@ -39,6 +45,7 @@ def processbench(
     calls: Calls = "sequential",
     threshold: float | None = None,
     tag: Tag | None = None,
+    wording: Wording = "own",
     exclude_label_errors: bool = False,
     accept: str | None = None,
     order: RowOrder = "interleaved",
@@ -49,7 +56,8 @@ def processbench(
         subset: Use only this subset, or these: gsm8k, math, olympiadbench, omnimath, or those of
             your file.
         domain: The prompt of critique: mathematics, generic, science or programming.
-        source: A registered source, or your own JSON, JSONL, CSV or Parquet file.
+        source: A registered source, or your own JSON, JSONL, CSV or Parquet file. Several make one
+            run, whose subsets are named after them: processbench,mr_math.
         critic: critique (reads the whole solution at once), stepwise, reward (the first step under
             a threshold), index_only (for llama.cpp), a baseline (no_error, last_step, late_window,
             uniform, arithmetic, label_distribution), or your own solver as `file.py@solver`.
@@ -60,21 +68,29 @@ def processbench(
         calls: The calls of stepwise: sequential or parallel.
         threshold: Steps with a smaller reward are wrong. Default: the reward model's own value.
         tag: The word for a step in the prompt: paragraph, step or proof_step.
+        wording: own, which for ProcessBench is the published prompt, or published: MathCheck's
+            prompt with source=mathcheck, GroundedPRM's with critic=stepwise and style=written.
         exclude_label_errors: Exclude the rows whose labels are reported to be wrong.
         accept: The sha256 of a changed copy of a registered source that you want to use.
         order: The order of rows: interleaved, so that the first rows have both classes and all
             subsets, or published: as in the file.
     """
     dataset = first_error_dataset(source, subset, exclude_label_errors, accept, order=order)
-    judged_by = find_critic(
-        critic, dataset, domain, tag, votes, adaptive, weighted, style, calls, threshold
-    )
+    as_mathcheck = wording == "published" and (source, critic) == ("mathcheck", "critique")
+    if as_mathcheck:
+        judged_by = find_judging_critic()
+    else:
+        judged_by = find_critic(
+            *(critic, dataset, domain, tag, votes, adaptive, weighted, style, calls, threshold),
+            wording=wording,
+        )
     return Task(
         dataset=dataset,
         solver=judged_by.solver,
         scorer=[
-            first_error(votes, weighted),
+            first_error(votes, weighted, "main" if as_mathcheck else "all"),
             first_error_lenient(votes, weighted),
+            *([process_judging_published()] if as_mathcheck else []),
             subset_column(),
         ],
         config=judged_by.config,

@@ -273,6 +273,32 @@ def _marked_fields(content: Fields, number: int) -> Fields:
     }
 
 
+class _RedundantRow(_Row):
+    id: Id
+    question: NonEmpty
+    step_format: list[list[str]] = Field(validation_alias="model_output_step_format")
+    generator: str | None = None
+    rating: list[Literal[0, 1]]
+
+
+def _redundant_fields(content: Fields, number: int) -> Fields:
+    """Return a row of MR-MATH's redundant errors: a step with the rating 0 is redundant."""
+    row = _RedundantRow.model_validate(content)
+    if len(row.rating) != len(row.step_format):
+        raise ValueError(f"{len(row.rating)} ratings of {len(row.step_format)} steps")
+    wrong = [step for step, useful in enumerate(row.rating) if not useful]
+    return {
+        "id": f"mr_math_redundant-{row.id}",
+        "problem": row.question,
+        "steps": ["\n".join(parts) for parts in row.step_format],
+        "label": min(wrong, default=NO_ERROR),
+        # PRMBench's class with the same rule: wrong steps are those that are called redundant.
+        "subset": "redundency",
+        "generator": row.generator,
+        "wrong_steps": wrong,
+    }
+
+
 class _MathCheckRow(_Row):
     id: Id | None = None
     group_id: Id | None = None
@@ -335,6 +361,7 @@ _CONVERTERS: dict[str, Callable[[Fields, int], Fields]] = {
     "PRMBench": _prmbench_fields,
     "MR-Ben": _mr_ben_fields,
     "MR-MATH": _marked_fields,
+    "MR-MATH, redundant": _redundant_fields,
     "MathCheck": _mathcheck_fields,
     "BIG-Bench Mistake": _mistake_fields,
 }

@@ -238,10 +238,13 @@ FORMATS: dict[str, frozenset[str]] = {
     "PRMBench": frozenset({"modified_process", "error_steps"}),
     "MR-Ben": frozenset({"Model_Solution_Steps", "Model_Solution_Correctness"}),
     "MR-MATH": frozenset({"question", "model_output_solution_correctness"}),
+    "MR-MATH, redundant": frozenset({"question", "model_output_step_format", "rating"}),
     "MathCheck": frozenset({"task_type", "question_type", "solution", "answer"}),
     "BIG-Bench Mistake": frozenset({"input", "steps", "mistake_index"}),
 }
 """Row formats of other benchmarks that have a first error, each with the columns that tell it."""
+WRONG_STEPS = ("PRMBench", "MR-MATH, redundant")
+"""The formats whose rows name all wrong steps."""
 
 
 def row_format(row: dict[str, Any]) -> str | None:
@@ -257,7 +260,7 @@ def row_kind(row: dict[str, Any]) -> RowKind | None:
     if {"history", "mistake_step"} <= columns:
         return "attribution"
     if (name := row_format(row)) is not None and name != "BIG-Bench Mistake":
-        return "wrong_steps" if name == "PRMBench" else "first_error"
+        return "wrong_steps" if name in WRONG_STEPS else "first_error"
     if "steps" in columns:
         if "mistake_index" in columns:
             return "mistake"

@@ -123,6 +123,18 @@ class Source(Fact):
             )
         ]
 
+    @property
+    def lacks(self) -> str | None:
+        """What pin the source lacks, or None if its files are pinned by sha256."""
+        without = [file.path for file in self.files if file.sha256 is None]
+        if not without:
+            return None
+        files = "the file" if len(self.files) == 1 else f"{len(without)} of {len(self.files)} files"
+        known = "the commit pins it" if self.home == "github" else "the revision pins it"
+        if self.revision is None:
+            known = "no revision either; only the rows are counted"
+        return f"no sha256 of {files}; {known}"
+
     @model_validator(mode="after")
     def _is_pinned(self) -> "Source":
         if self.home in ("hub", "github") and self.repository is None:

@@ -10,7 +10,12 @@ from inspect_ai.scorer import Scorer
 
 from misstep.loaders import check_rows, first_error_sample, load_rows, read_rows
 from misstep.registry import DataError
-from misstep.scorers import meta_reasoning_published, process_judging_published, read_judged_step
+from misstep.scorers import (
+    judged_verdict,
+    meta_reasoning_published,
+    process_judging_published,
+    redundancy_published,
+)
 from misstep.verdicts import NO_ERROR, Unread
 
 MATHCHECK_ROWS = 516
@@ -47,8 +52,36 @@ def foreign_run(
     if {"model_prediction", "question_type", "solution"} <= columns:
         return _mathcheck(rows)
     if {"correctness_pred", "error_step_pred", "id"} <= columns:
+        if _letters(first["correctness_pred"]) in ("present", "absent"):
+            return _redundant(rows, source or "mr_math_redundant")
         return _reason_eval(rows, source or "mr_math")
     return None
+
+
+def _letters(text: object) -> str:
+    return "".join(c for c in str(text) if c.isalpha()).lower()
+
+
+def _redundant(rows: Sequence[tuple[str, dict[str, Any]]], source: str) -> ForeignRun:
+    """Return ReasonEval's critiques of redundant steps: steps that are not named are valid."""
+    known = {row.id: row for row in load_rows(source)}
+    samples: dict[str, Sample] = {}
+    for where, content in rows:
+        row = known.get(f"mr_math_redundant-{content['id']}")
+        if row is None:
+            raise DataError(f"{where}: not a critique of the rows of {source!r}.")
+        named = {int(number) for number in re.findall(r"\d{1,9}", str(content["error_step_pred"]))}
+        valid = [number not in named for number in range(1, len(row.steps) + 1)]
+        sample = _sample(row, {"valid": valid, "text": str(content.get("response", ""))})
+        assert sample.metadata is not None  # noqa: S101 (first_error_sample sets it)
+        for name in ("correctness_pred", "error_step_pred"):
+            sample.metadata[name] = str(content[name])
+        samples[row.id] = sample
+    missing = [id for id in known if id not in samples]
+    name = "ReasonEval's critiques of redundant steps"
+    return ForeignRun(
+        name, "prmbench", source, list(samples.values()), missing, [redundancy_published()]
+    )
 
 
 def _r_prm(
@@ -90,14 +123,9 @@ def _mathcheck(rows: Sequence[tuple[str, dict[str, Any]]]) -> ForeignRun:
     samples = []
     for row, (_, content) in zip(good, judged, strict=True):
         text = str(content["model_prediction"])
-        number, printed = read_judged_step(text), row.extra["printed_numbers"]
-        if number is None:
-            record: dict[str, Any] = {
-                "unread": Unread.NO_CONCLUSION if text.strip() else Unread.EMPTY
-            }
-        else:
-            record = {"prediction": printed.index(number) if number in printed else len(row.steps)}
-        samples.append(_sample(row, {**record, "text": text}))
+        verdict = judged_verdict(text, row.extra["printed_numbers"])
+        field = "unread" if isinstance(verdict, Unread) else "prediction"
+        samples.append(_sample(row, {field: verdict, "text": text}))
     name = "MathCheck's predictions"
     return ForeignRun(name, "processbench", "mathcheck", samples, [], [process_judging_published()])
 
@@ -108,12 +136,9 @@ def _reason_eval(rows: Sequence[tuple[str, dict[str, Any]]], source: str) -> For
     samples: dict[str, Sample] = {}
     for where, content in rows:
         row = known.get(f"mr_math-{content['id']}")
-        said = "".join(c for c in str(content["correctness_pred"]) if c.isalpha()).lower()
+        said = _letters(content["correctness_pred"])
         if row is None or said in ("present", "absent"):
-            raise DataError(
-                f"{where}: not a critique of the rows of {source!r}. Critiques of redundant steps "
-                "have no first error; import the file of invalid errors."
-            )
+            raise DataError(f"{where}: not a critique of the rows of {source!r}.")
         step = re.search(r"\d{1,9}", str(content["error_step_pred"]))
         record: dict[str, Any] = {"text": str(content.get("response", ""))}
         if said == "correct":

@@ -16,7 +16,8 @@ from inspect_ai.model import (
 )
 
 from misstep.boxes import boxed_words
-from misstep.registry import Judge, fill
+from misstep.loaders import published_wording
+from misstep.registry import Judge, MisstepError, Wording, fill, find_judge
 from misstep.verdicts import Unread
 
 _BRACKETED = ("right", "wrong")
@@ -42,6 +43,23 @@ class StepVerdict:
     """The probability that the judge calls the step right, if the provider gives logprobs."""
     missing: MissingProbability | None = None
     """Why a verdict that was read has no probability."""
+
+
+def worded_judge(style: str, wording: Wording = "own") -> Judge:
+    """Return how a judge is asked; the published wording is that of GroundedPRM."""
+    judge = find_judge(style)
+    if wording == "own":
+        return judge
+    if style != "written":
+        raise MisstepError(
+            f"wording={wording}: style={style} has no published wording to read. Only "
+            "style=written has: that of GroundedPRM's judge."
+        )
+    words = published_wording("groundedprm")
+    texts = {"system": words.text("system"), "first": "{problem}\n\n{step}", "next": "{step}"}
+    return judge.model_copy(
+        update=texts | {"history": words.template("history").fill(sign=judge.right[1])}
+    )
 
 
 def judge_messages(

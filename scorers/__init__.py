@@ -67,10 +67,12 @@ from misstep.scorers._prm_score import (
     prm_scores as prm_scores,
 )
 from misstep.scorers._published_judging import (
+    judged_verdict as judged_verdict,
     meta_reasoning_published as meta_reasoning_published,
     process_judging_published as process_judging_published,
     read_judged_step as read_judged_step,
     read_judged_step_published as read_judged_step_published,
+    redundancy_published as redundancy_published,
 )
 from misstep.scorers._recovery import (
     answer_in as answer_in,

@@ -1,7 +1,7 @@
 """The published rules of MathCheck's process judging and of MR-MATH, for recorded critiques."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from inspect_ai.scorer import (
     CORRECT,
@@ -19,8 +19,9 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import TaskState
 
 from misstep.plain_text import metric_values
-from misstep.samples import GroupMetadata
+from misstep.samples import GroupMetadata, WrongStepsMetadata
 from misstep.scorers._intervals import mean_estimate, share
+from misstep.verdicts import Unread, Verdict
 
 _hit = value_to_float()
 _STEP = r"Step \d+"
@@ -35,6 +36,17 @@ def read_judged_step(text: str) -> int | None:
     """
     found = re.findall(r"the answer is(?:\W*|[^\d\n]*?)\bstep\s*(\d{1,9})", text, re.IGNORECASE)
     return int(found[-1]) if found else None
+
+
+def judged_verdict(text: str, printed: Sequence[int | None]) -> Verdict | Unread:
+    """Return the index of the first step that prints the named number.
+
+    A number that no step prints is an index beyond the steps.
+    """
+    number = read_judged_step(text)
+    if number is None:
+        return Unread.NO_CONCLUSION if text.strip() else Unread.EMPTY
+    return list(printed).index(number) if number in printed else len(printed)
 
 
 def read_judged_step_published(text: str) -> str | None:
@@ -153,20 +165,55 @@ def meta_reasoning_published() -> Scorer:
             [1] * steps if named > steps else [1] * (named - 1) + [0] + [2] * (steps - named)
         )
         gold = [1] * (label if wrong else steps) + [0] * wrong
-        pairs = list(zip(gold, predicted, strict=False))
-        return Score(
-            value={
-                "solution_right": float(not wrong),
-                "solution_right_hits": float(hit and not wrong),
-                "solution_wrong": float(wrong),
-                "solution_wrong_hits": float(hit and wrong),
-                "step_right": float(gold.count(1)),
-                "step_right_hits": float(pairs.count((1, 1))),
-                "step_wrong": float(gold.count(0)),
-                "step_wrong_hits": float(pairs.count((0, 0))),
-            },
-            answer=said,
-            explanation=f"Said {said}, step {state.metadata['error_step_pred']}; label {label}.",
-        )
+        explanation = f"Said {said}, step {state.metadata['error_step_pred']}; label {label}."
+        return _meta_reasoning_score(wrong, hit, gold, predicted, said, explanation)
 
     return score
+
+
+@scorer(metrics=[meta_reasoning_metrics()])
+def redundancy_published() -> Scorer:
+    """Score a recorded critique of redundant steps by ReasonEval's code.
+
+    Every number in the reply's line of steps names a redundant step.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        said, named = (
+            str(state.metadata[name]) for name in ("correctness_pred", "error_step_pred")
+        )
+        redundant = state.metadata_as(WrongStepsMetadata).wrong_steps
+        hit = said in (("Present", "present") if redundant else ("Absent", "absent"))
+        numbers = {int(number) for number in re.findall(r"\d{1,9}", named)}
+        steps = range(len(state.metadata_as(WrongStepsMetadata).steps))
+        gold = [int(step not in redundant) for step in steps]
+        predicted = [int(step + 1 not in numbers) for step in steps]
+        explanation = f"Said {said}, {named}; redundant: {[step + 1 for step in redundant]}."
+        return _meta_reasoning_score(bool(redundant), hit, gold, predicted, said, explanation)
+
+    return score
+
+
+def _meta_reasoning_score(
+    wrong: bool,
+    hit: bool,
+    gold: Sequence[int],
+    predicted: Sequence[int],
+    said: str,
+    explanation: str,
+) -> Score:
+    pairs = list(zip(gold, predicted, strict=False))
+    return Score(
+        value={
+            "solution_right": float(not wrong),
+            "solution_right_hits": float(hit and not wrong),
+            "solution_wrong": float(wrong),
+            "solution_wrong_hits": float(hit and wrong),
+            "step_right": float(list(gold).count(1)),
+            "step_right_hits": float(pairs.count((1, 1))),
+            "step_wrong": float(list(gold).count(0)),
+            "step_wrong_hits": float(pairs.count((0, 0))),
+        },
+        answer=said,
+        explanation=explanation,
+    )

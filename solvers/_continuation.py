@@ -9,7 +9,7 @@ from inspect_ai.log import transcript
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect, span
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from misstep.loaders import recovery_prompts
 from misstep.providers import Refusal, refusal_of, remembered_refusals, short_errors
@@ -114,7 +114,7 @@ def continuation(
             async with span(variation, type="variation"):
                 finished = await _make_calls(state, generate, calls)
                 record = finished.record
-                told: dict[str, str | None] = {
+                told: dict[str, JsonValue] = {
                     "variation": variation,
                     "turn": record.turn,
                     "answer_role": record.answer_role,

@@ -41,7 +41,7 @@ from misstep.solvers._baselines import (
     uniform,
 )
 from misstep.solvers._calls import SEED
-from misstep.solvers._critique import critique, index_only, sections_critique
+from misstep.solvers._critique import critique, index_only, process_judging, sections_critique
 from misstep.solvers._mistakes import MistakeProtocol, find_mistake
 from misstep.solvers._step_labels import label_steps
 from misstep.solvers._step_scores import all_invalid, all_valid, step_scores
@@ -87,6 +87,7 @@ def find_critic(
     calls: Calls = "sequential",
     threshold: float | None = None,
     context: int | None = None,
+    wording: Wording = "own",
 ) -> Critic:
     r"""Return the critic of first errors that the options of a task describe.
 
@@ -95,6 +96,12 @@ def find_critic(
     """
     # Look up all names, because a wrong name is a mistake even if this critic does not use it.
     prompt, judge = find_domain(domain), find_judge(style)
+    if wording != "own" and (critic, style) != ("stepwise", "written"):
+        raise MisstepError(
+            f"wording={wording}: ProcessBench's prompt is the published one already. Published "
+            "wording goes with source=mathcheck alone (MathCheck's prompt), or with "
+            "critic=stepwise and style=written (GroundedPRM's judge)."
+        )
     if threshold is not None and critic != "reward":
         raise MisstepError(
             f"threshold={threshold}: a threshold goes with critic=reward, not {critic!r}."
@@ -124,13 +131,19 @@ def find_critic(
             temperature=judge.temperature, max_tokens=judge.max_tokens, seed=SEED
         )
         by_steps = critic == "stepwise"
-        return Critic(stepwise(style, calls) if by_steps else reward(style, threshold), config)
+        by_verdicts = stepwise(style, calls, wording) if by_steps else reward(style, threshold)
+        return Critic(by_verdicts, config)
     if critic == "index_only":
         config = GenerateConfig(temperature=0.0, max_tokens=_INDEX_TOKENS, seed=SEED)
         return Critic(index_only(domain, tag), config)
     if critic == "label_distribution":
         return Critic(label_distribution(dict(Counter(str(one.target) for one in samples))))
     return Critic(_find_solver(critic, _WITHOUT_DATA, CRITICS))
+
+
+def find_judging_critic() -> Critic:
+    """Return MathCheck's critic in its published wording, with the settings of its code."""
+    return Critic(process_judging(), GenerateConfig(temperature=0.0, max_tokens=512, seed=SEED))
 
 
 def _max_tokens(prompt: Domain) -> tuple[int, dict[str, Any]]:
@@ -227,7 +240,11 @@ def find_attribution_critic(
 
 
 def find_section_critic(
-    critic: str | Solver, structured: bool = False, first: int = 3, last: int = 36
+    critic: str | Solver,
+    structured: bool = False,
+    first: int = 3,
+    last: int = 36,
+    wording: Wording = "own",
 ) -> Critic:
     """Return the critic of all sections that the options of a task describe.
 
@@ -236,6 +253,11 @@ def find_section_critic(
     """
     if structured and critic != "critique":
         raise MisstepError(f"structured=true goes with critic=critique, not {critic!r}.")
+    if wording != "own" and (structured or critic != "critique"):
+        raise MisstepError(
+            f"wording={wording}: the published prompt goes with critic=critique and replies in "
+            "words. Leave out structured and critic."
+        )
     if critic == "critique":
         prompt = find_sections_prompt()
         schema = ResponseSchema(
@@ -246,7 +268,7 @@ def find_section_critic(
             top_p=prompt.top_p,
             response_schema=schema if structured else None,
         )
-        return Critic(sections_critique(structured), config)
+        return Critic(sections_critique(structured, wording), config)
     known = {
         "no_error": no_section,
         "all_sections": all_sections,

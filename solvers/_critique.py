@@ -8,6 +8,7 @@ from inspect_ai.model import ChatMessageUser, GenerateConfigArgs, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep._inspect_private import active_generate_config
+from misstep.loaders import published_wording
 from misstep.providers import check_logprobs
 from misstep.registry import (
     ANSWER,
@@ -18,12 +19,13 @@ from misstep.registry import (
     Domain,
     MisstepError,
     Tag,
+    Wording,
     fill,
     find_domain,
     find_sections_prompt,
 )
-from misstep.samples import SolutionMetadata
-from misstep.scorers import read_vote, tally
+from misstep.samples import SolutionMetadata, VerdictRecord, store_verdict
+from misstep.scorers import judged_verdict, read_vote, tally
 from misstep.solvers._calls import draw_votes, reply_to
 from misstep.solvers._verdicts import leave_verdict
 from misstep.solvers._windows import tagged, windows
@@ -127,8 +129,17 @@ def index_only(domain: str = "mathematics", tag: Tag | None = None) -> Solver:
     return solve
 
 
-def sections_prompt(problem: str, sections: Sequence[str], structured: bool = False) -> str:
-    """Return the prompt for a critic of all sections, with the sections numbered from 1."""
+def sections_prompt(
+    problem: str, sections: Sequence[str], structured: bool = False, wording: Wording = "own"
+) -> str:
+    """Return the prompt for a critic of all sections, with the sections numbered from 1.
+
+    The published prompt has the sections as the published rows join them (`sections_content`).
+    """
+    if wording == "published":
+        joined = "\n\n\n".join(f"section{i}: {text}" for i, text in enumerate(sections, start=1))
+        template = published_wording("deltabench").text("prompt")
+        return fill(template, {"{{question}}": problem, "{{model_output}}": joined})
     prompt = find_sections_prompt()
     numbered = "\n\n".join(f"section{i}:\n{text}" for i, text in enumerate(sections, start=1))
     answer = prompt.structured if structured else prompt.text
@@ -136,7 +147,7 @@ def sections_prompt(problem: str, sections: Sequence[str], structured: bool = Fa
 
 
 @solver
-def sections_critique(structured: bool = False) -> Solver:
+def sections_critique(structured: bool = False, wording: Wording = "own") -> Solver:
     """Ask for all erroneous sections, with one user message.
 
     The problem is the sample's input and the sections are `metadata["steps"]`. Temperature and
@@ -144,14 +155,48 @@ def sections_critique(structured: bool = False) -> Solver:
 
     Args:
         structured: Ask for a JSON object.
+        wording: Whose prompt: own, or published (read from the authors' repository).
     """
+    if wording == "published":
+        published_wording("deltabench")  # A missing file stops the run now.
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         sections = state.metadata_as(SolutionMetadata).steps
-        text = sections_prompt(state.input_text, sections, structured)
+        text = sections_prompt(state.input_text, sections, structured, wording)
         state.messages = [ChatMessageUser(content=text)]
         state.output = await reply_to(state, generate, state.messages)
         state.messages.append(state.output.message)
+        return state
+
+    return solve
+
+
+def judging_prompt(problem: str, steps: Sequence[str]) -> str:
+    """Return MathCheck's published prompt, without examples."""
+    words = published_wording("mathcheck").text("prompt")
+    solution = "\n".join(steps)
+    return f"{words}\n\nQuestion: {problem}\nSolution: {solution}\nJudgement: "
+
+
+@solver
+def process_judging() -> Solver:
+    """Ask for the step where the errors begin, as MathCheck does: every solution has one.
+
+    The problem is the sample's input. `metadata` has the `steps` and the number that each prints.
+    """
+    published_wording("mathcheck")  # A missing file stops the run now.
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        steps = state.metadata_as(SolutionMetadata).steps
+        state.messages = [ChatMessageUser(content=judging_prompt(state.input_text, steps))]
+        state.output = await reply_to(state, generate, state.messages)
+        state.messages.append(state.output.message)
+        printed: list[int | None] = state.metadata["printed_numbers"]
+        verdict = judged_verdict(state.output.completion, printed)
+        if isinstance(verdict, Unread) and state.output.stop_reason == "max_tokens":
+            verdict = Unread.TRUNCATED
+        field = "unread" if isinstance(verdict, Unread) else "verdict"
+        store_verdict(state.store, VerdictRecord.model_validate({field: verdict}))
         return state
 
     return solve

@@ -45,14 +45,15 @@ def recorded(threshold: float = 0.5) -> Solver:
             state.metadata[_RECORDED] = {
                 k: v for k, v in state.metadata[_RECORDED].items() if k in kept
             }
+        elif record.valid is not None:
+            rewards = record.scores or []
+            steps = [StepRecord(verdict="right" if x else "wrong") for x in record.valid]
+            verdict = record.valid.index(False) if False in record.valid else NO_ERROR
+            text = record.text or f"\\boxed{{{verdict}}}"
+            leave_verdict(state, verdict, text, rewards=rewards, steps=steps)
         elif record.scores is not None:
             unknown = [None] * (len(about.steps) - len(record.scores))
             rewards = [*record.scores, *unknown]
-            if record.valid is not None:
-                steps = [StepRecord(verdict="right" if x else "wrong") for x in record.valid]
-                verdict = record.valid.index(False) if False in record.valid else NO_ERROR
-                leave_verdict(state, verdict, f"\\boxed{{{verdict}}}", rewards=rewards, steps=steps)
-                return state
             first = first_below(rewards, threshold, Unread.NOT_RECORDED)
             leave_verdict(state, *first, rewards=rewards, threshold=threshold)
         elif record.labels is not None:

@@ -5,13 +5,14 @@ from typing import Literal
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect
 
-from misstep.registry import MisstepError, UnknownNameError, find_judge
+from misstep.registry import MisstepError, UnknownNameError, Wording, find_judge
 from misstep.rewards import (
     RewardWatch,
     StepVerdict,
     find_reward_model,
     judge_messages,
     read_step_verdict,
+    worded_judge,
 )
 from misstep.samples import SolutionMetadata, StepRecord
 from misstep.solvers._calls import ask
@@ -23,7 +24,7 @@ CALLS: tuple[Calls, ...] = ("sequential", "parallel")
 
 
 @solver
-def stepwise(style: str = "plain", calls: Calls = "sequential") -> Solver:
+def stepwise(style: str = "plain", calls: Calls = "sequential", wording: Wording = "own") -> Solver:
     r"""Judge each step by itself. The verdict is the first step that is judged wrong.
 
     The conversation shows the judge's earlier verdicts as if all of them were the same. So both
@@ -33,8 +34,9 @@ def stepwise(style: str = "plain", calls: Calls = "sequential") -> Solver:
     Args:
         style: The prompts: a name in `registry/judges.yaml`.
         calls: Judge the steps one after another (sequential) or all at once (parallel).
+        wording: Whose prompts: own, or published: those of GroundedPRM, with the style `written`.
     """
-    judge = find_judge(style)
+    judge = worded_judge(style, wording)
     if calls not in CALLS:
         raise UnknownNameError("calls", calls, CALLS)
 

@@ -121,3 +121,11 @@ def test_ctrl_c_before_the_run_is_planned_says_what_to_do(monkeypatch, tmp_path)
     result = run(*command, "--log-dir", str(tmp_path))
     assert result.exit_code == 130
     assert "Interrupted. No sample was run: rerun the same command." in result.output
+
+
+def test_list_says_which_sources_lack_a_pin():
+    assert "Sources without a known sha256" in run("list").output
+    table = run("list", "--sources").output
+    assert "no sha256 of 5 of 7 files; the commit pins it" in table
+    records = json.loads(run("list", "--sources", "--json").output)
+    assert {one["source"]: one["lacks"] for one in records}["mr_math"] is None

@@ -6,6 +6,7 @@ from math import isnan
 from random import Random
 
 import pytest
+from inspect_ai.log import resolve_sample_attachments
 
 from misstep.evals.error_recovery import error_recovery
 from misstep.registry import DataError, find_continuation
@@ -52,7 +53,9 @@ def run(tmp_path_factory):
 
 def conversation(log, sample, variation):
     """The messages of the calls of a variation."""
-    of_log = next(one for one in log.samples if one.id == sample.id)
+    [of_log] = [
+        resolve_sample_attachments(one, "full") for one in log.samples if one.id == sample.id
+    ]
     spans = {event.id: event.name for event in of_log.events if event.event == "span_begin"}
     return [
         [(message.role, message.text) for message in event.input]
@@ -147,7 +150,7 @@ def test_a_refused_continuation_stops_the_marker_before_another_call(tmp_path):
         return reply(request, choice)
 
     with OpenAIServer(refuse) as server:
-        model = local_model(server, "groq/local")
+        model = local_model(server, "vllm/local")
         log = run_task(generated(variations="IR,IRm"), tmp_path, model, limit=1)
     assert log.status == "error"
     assert "the turn after the given steps is 'asked'" in log.error.message

@@ -1,3 +1,4 @@
+import json
 import shutil
 from hashlib import sha256
 
@@ -117,3 +118,37 @@ def test_without_a_network_the_hub_is_asked_once(monkeypatch, tmp_path, caplog):
     with pytest.raises(DataError, match=r"http://127.0.0.1:9 cannot be reached"):
         load_rows("processbench", "omnimath")
     assert "Retry" not in caplog.text
+
+
+def test_several_sources_are_one_set_whose_subsets_are_named_after_them(real_data):
+    single = {name: load_rows(name) for name in ("mathcheck", "mr_math")}
+    dataset = first_error_dataset(["mathcheck", "mr_math"])
+    assert dataset.name == "mathcheck+mr_math"
+    subsets = {sample.metadata["subset"] for sample in dataset}
+    kinds = {f"mathcheck-{row.subset}" for row in single["mathcheck"]}
+    assert subsets == kinds | {"mr_math"}
+    assert len(dataset) == sum(map(len, single.values()))
+    chosen = first_error_dataset(["mathcheck", "mr_math"], ["mr_math"])
+    assert {sample.id for sample in chosen} == {row.id for row in single["mr_math"]}
+    with pytest.raises(UnknownNameError, match="Did you mean 'mr_math'"):
+        first_error_dataset(["mathcheck", "mr_math"], "mr_maths")
+
+
+def test_rows_of_two_files_with_the_same_ids_stay_apart(tmp_path):
+    row = {"id": "one", "problem": "p", "steps": ["a", "b"], "label": 0}
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for number, file in enumerate(files):
+        file.write_text(json.dumps(row | {"problem": f"p{number}"}), encoding="utf-8")
+    dataset = first_error_dataset([str(file) for file in files])
+    assert {sample.id for sample in dataset} == {"a.jsonl-one", "b.jsonl-one"}
+    assert {sample.metadata["subset"] for sample in dataset} == {"a.jsonl", "b.jsonl"}
+
+
+def test_every_source_has_its_pins_or_says_what_it_lacks():
+    lacking = {name: source.lacks for name, source in sources().items() if source.lacks}
+    assert lacking["deltabench"] == "no sha256 of the file; the commit pins it"
+    assert lacking["math500"].endswith("only the rows are counted")
+    for name, source in sources().items():
+        pinned = all(file.sha256 for file in source.files)
+        assert pinned == (name not in lacking)
+        assert source.revision or source.home in ("package", "file") or name in lacking

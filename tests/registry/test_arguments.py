@@ -51,7 +51,7 @@ def test_a_log_folder_that_cannot_be_written_is_one_message(tmp_path):
         ({"votes": [1, 2]}, "votes=1,2: expected a whole number."),
         ({"threshold": "low"}, "threshold=low: expected a number."),
         ({"adaptive": "perhaps"}, "adaptive=perhaps: expected true or false."),
-        ({"source": ["a", "b"]}, "source=a,b: expected text."),
+        ({"domain": ["a", "b"]}, "domain=a,b: expected text."),
         ({"subset": {"a": 1}}, "expected text or a list such as a,b."),
         ({"calls": "paralel"}, "Unknown calls 'paralel'. Did you mean 'parallel'?"),
         ({"order": "parallel"}, "Unknown order 'parallel'. Allowed: interleaved, published."),

@@ -82,9 +82,19 @@ def test_critiques_of_mr_math(data, figures, tmp_path):
     ours = metrics_of(imported.log, "first_error")
     for name, key in (("error_accuracy",) * 2, ("correct_accuracy",) * 2, ("f1_score", "f1")):
         assert percent(ours[name]) == expected["ours"][key]
-    redundant = str(data / "mr_math" / "gpt4_redundant_eval_results.json")
-    with pytest.raises(DataError, match="redundant steps"):
-        list(import_files([redundant], str(tmp_path)))
+
+
+def test_critiques_of_redundant_steps(data, figures, tmp_path):
+    path = str(data / "mr_math" / "gpt4_redundant_eval_results.json")
+    [imported] = import_files([path], str(tmp_path))
+    assert imported.format == "ReasonEval's critiques of redundant steps"
+    published = metrics_of(imported.log, "redundancy_published")
+    expected = figures["mr_math"]["gpt4"]["redundant"]["published"]
+    for level in ("solution_macro_f1", "step_macro_f1"):
+        assert percent(published[level]) == expected[level]
+    # PRMBench's rule pools the same counts.
+    ours = metrics_of(imported.log, "step_validity")
+    assert ours["prmscore"] == pytest.approx(published["step_macro_f1"])
 
 
 def test_an_incomplete_file_of_mathcheck_is_refused(data, tmp_path):

@@ -302,3 +302,30 @@ def test_a_run_that_another_sweep_is_running_is_left_to_it(tmp_path):
     assert second.finished, second.problem
     [state] = run_sweep([held], local_processes(1), lambda _: None)
     assert state.finished, state.problem
+
+
+def test_a_suite_prints_its_estimate_before_and_writes_a_page_after(tmp_path):
+    (tmp_path / "suites").mkdir()
+    suite = {
+        "log_dir": str(tmp_path / "logs"),
+        "report": "report.html",
+        "evals": [
+            {"eval": "misstep/procedural", "args": {"n": 20, "critic": "no_error"}},
+            {"eval": "misstep/mr_ben", "args": {"source": "absent.json"}},
+        ],
+    }
+    (tmp_path / "suites" / "mine.yaml").write_text(json.dumps(suite), encoding="utf-8")
+    misstep = Path(sys.executable).parent / "misstep"
+    done = subprocess.run(
+        [misstep, "sweep", "run", "mine", "--model", "mockllm/model", "--limit", "4"],
+        env={**os.environ, "MISSTEP_REGISTRY": str(tmp_path), "COLUMNS": "120"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    plan, _, rest = done.stdout.partition("2 runs. Calls and tokens are estimates")
+    assert "all known" in plan
+    # The eval whose file is missing is named before the run and after it; the other has its page.
+    assert rest.count("absent.json") >= 2
+    assert "procedural · procedural" in (tmp_path / "logs" / "report.html").read_text("utf-8")

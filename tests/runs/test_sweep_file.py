@@ -1,6 +1,6 @@
 import pytest
 
-from misstep.registry import DataError
+from misstep.registry import DataError, evals
 from misstep.runs import read_sweep
 
 GOOD = """
@@ -60,3 +60,18 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 def test_no_object_is_made_from_the_file(sweep_file):
     with pytest.raises(DataError, match="cannot read"):
         read_sweep(sweep_file(GOOD + "tags: !!python/object/apply:os.getcwd []\n"))
+
+
+def test_a_suite_is_found_by_its_name_and_needs_a_model():
+    with pytest.raises(DataError, match="process: it names no model"):
+        read_sweep("process")
+    suite = read_sweep("process", ["openai/a", "openai/b"], "http://x/v1", "there", 7)
+    assert [model.model for model in suite.models] == ["openai/a", "openai/b"]
+    assert {model.base_url for model in suite.models} == {"http://x/v1"}
+    assert (suite.log_dir, suite.report) == ("there", "report.html")
+    assert {one.limit for one in suite.evals} == {7}
+    of_suite = {one.eval.removeprefix("misstep/") for one in suite.evals}
+    assert of_suite >= {"processbench", "deltabench", "prmbench", "mr_ben", "mistake_finding"}
+    assert of_suite <= set(evals())
+    with pytest.raises(DataError, match="Suites: process"):
+        read_sweep("proces")
