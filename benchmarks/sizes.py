@@ -25,6 +25,8 @@ HEAD = """\
 """
 MODEL = "openai-api/any/model"
 """A model without a tokenizer of its own."""
+CONTINUING = {"error-recovery.marker": "vllm/any"}
+"""Models of evals that need a provider that continues text."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def measure(name: str) -> Size:
 
 def _measure(name: str, args: dict[str, Any]) -> Size:
     roles = ["reward"] if name.startswith("guided_search") else []
-    found = estimate_eval(name, args, MODEL, roles=roles)
+    found = estimate_eval(name, args, CONTINUING.get(name, MODEL), roles=roles)
     return Size(
         samples=found.samples,
         prompt_tokens=found.prompt_tokens,

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from misstep.evals.error_recovery import error_recovery
-from misstep.registry import MisstepError, evals
+from misstep.registry import MisstepError, evals, sizes
 from misstep.samples import RecoveryMetadata
 from misstep.solvers import ContinuationOptions, continuation_tokens, variation_names
 from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
@@ -352,27 +352,28 @@ def test_a_variant_is_its_base_task_with_arguments(tmp_path, monkeypatch, spec, 
 
 
 def test_estimates_are_those_of_the_conversations(real_data):
-    entry = evals()["error-recovery"]
-    for name in ("main", "medium", "small.other-reasoning", "blind-spot.medium", "sample"):
-        variant = entry.variants[name]
+    entry, known = evals()["error-recovery"], sizes()
+    for name in ("medium", "small.other-reasoning", "blind-spot.medium", "sample"):
+        variant, size = entry.variants[name], known[f"error-recovery.{name}"]
         options = {k: v for k, v in variant.args.items() if k != "max_tokens"}
         task = error_recovery(**options)
-        reasoning = variant.args.get("max_tokens", 200)
         chosen = ContinuationOptions(
             own_reasoning=options.get("own_reasoning", True),
             variations=variation_names(options.get("variations", "NR,CR,IR")),
         )
+        reasoning = variant.args.get("max_tokens", entry.replies.tokens[0])
         uses = [
             continuation_tokens(
                 s.input, s.metadata_as(RecoveryMetadata), chosen, reasoning_tokens=reasoning
             )
             for s in task.dataset
         ]
-        assert len(uses) == variant.size.samples, name
+        assert len(uses) == size.samples, name
         prompt = sum(use.prompt_tokens for use in uses)
-        assert variant.size.prompt_tokens == pytest.approx(prompt, rel=0.01), name
+        assert size.prompt_tokens == pytest.approx(prompt, rel=0.01), name
         completion = sum(use.completion_tokens for use in uses)
-        assert variant.size.completion_tokens == pytest.approx(completion, rel=0.01), name
-    assert entry.size == entry.variants["main"].size
+        assert size.completion_tokens == pytest.approx(completion, rel=0.01), name
+    assert known["error-recovery"] == known["error-recovery.main"]
     for name in ("main", "medium", "small"):
-        assert entry.variants[name].size == entry.variants[f"{name}.other-reasoning"].size
+        plain = f"error-recovery.{name}"
+        assert known[plain] == known[f"{plain}.other-reasoning"]
