@@ -44,7 +44,7 @@ def list_evals(of_sources: bool, as_json: bool) -> None:
     console.print("\nRun one: inspect eval misstep/<eval> --model <model>", highlight=False)
     lacking = ", ".join(name for name, source in sources().items() if source.lacks)
     console.print(
-        f"Sources without a known sha256 (misstep list --sources): {shown(lacking)}",
+        f"Sources that lack a revision or a sha256 (misstep list --sources): {shown(lacking)}",
         style="dim",
         highlight=False,
     )
@@ -68,7 +68,7 @@ def _list_sources(as_json: bool) -> None:
     for record in records:
         table.add_row(f"[bold]{shown(record['source'])}[/bold]", f"{record['rows']:,}")
         table.add_row(Padding(shown(record["description"]), (0, 0, 0, 2)))
-        pins = record["lacks"] or "pinned by sha256"
+        pins = record["lacks"] or "pinned by revision and sha256"
         table.add_row(
             Padding(shown(pins), (0, 0, 0, 2)), style="yellow" if record["lacks"] else "dim"
         )

@@ -326,6 +326,8 @@ def _mathcheck_fields(content: Fields, number: int) -> Fields:
         **({"cluster": f"mathcheck-{row.group_id}"} if row.group_id is not None else {}),
         "labelled_number": wanted,
         "printed_numbers": numbers,
+        # With its blank lines, as the published prompt shows it.
+        "solution": row.solution,
     }
 
 

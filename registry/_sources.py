@@ -125,10 +125,11 @@ class Source(Fact):
 
     @property
     def lacks(self) -> str | None:
-        """What pin the source lacks, or None if its files are pinned by sha256."""
+        """What pin the source lacks: a revision or checksums; None if it has both."""
         without = [file.path for file in self.files if file.sha256 is None]
         if not without:
-            return None
+            found = self.revision is not None or self.home in ("package", "file")
+            return None if found else "no revision; the sha256 of each file pins it"
         files = "the file" if len(self.files) == 1 else f"{len(without)} of {len(self.files)} files"
         known = "the commit pins it" if self.home == "github" else "the revision pins it"
         if self.revision is None:

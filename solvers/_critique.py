@@ -171,10 +171,9 @@ def sections_critique(structured: bool = False, wording: Wording = "own") -> Sol
     return solve
 
 
-def judging_prompt(problem: str, steps: Sequence[str]) -> str:
+def judging_prompt(problem: str, solution: str) -> str:
     """Return MathCheck's published prompt, without examples."""
     words = published_wording("mathcheck").text("prompt")
-    solution = "\n".join(steps)
     return f"{words}\n\nQuestion: {problem}\nSolution: {solution}\nJudgement: "
 
 
@@ -182,13 +181,14 @@ def judging_prompt(problem: str, steps: Sequence[str]) -> str:
 def process_judging() -> Solver:
     """Ask for the step where the errors begin, as MathCheck does: every solution has one.
 
-    The problem is the sample's input. `metadata` has the `steps` and the number that each prints.
+    The problem is the sample's input. `metadata` has the `solution` and the number that each of its
+    steps prints.
     """
     published_wording("mathcheck")  # A missing file stops the run now.
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        steps = state.metadata_as(SolutionMetadata).steps
-        state.messages = [ChatMessageUser(content=judging_prompt(state.input_text, steps))]
+        text = judging_prompt(state.input_text, str(state.metadata["solution"]))
+        state.messages = [ChatMessageUser(content=text)]
         state.output = await reply_to(state, generate, state.messages)
         state.messages.append(state.output.message)
         printed: list[int | None] = state.metadata["printed_numbers"]

@@ -124,7 +124,7 @@ def test_ctrl_c_before_the_run_is_planned_says_what_to_do(monkeypatch, tmp_path)
 
 
 def test_list_says_which_sources_lack_a_pin():
-    assert "Sources without a known sha256" in run("list").output
+    assert "Sources that lack a revision or a sha256" in run("list").output
     table = run("list", "--sources").output
     assert "no sha256 of 5 of 7 files; the commit pins it" in table
     records = json.loads(run("list", "--sources", "--json").output)

@@ -154,7 +154,8 @@ def test_a_refused_continuation_stops_the_marker_before_another_call(tmp_path):
         log = run_task(generated(variations="IR,IRm"), tmp_path, model, limit=1)
     assert log.status == "error"
     assert "the turn after the given steps is 'asked'" in log.error.message
-    assert not any(" Wait" in r.text and "Go on from there" in r.text for r in server.requests)
+    sent = [str(request.body) for request in server.requests]
+    assert not any(" Wait" in one and "Go on from there" in one for one in sent)
 
 
 def test_a_grader_gives_four_truth_values_as_scores_of_their_own(run):

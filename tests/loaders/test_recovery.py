@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from misstep.loaders import recovery_dataset
-from misstep.registry import DataError, evals, sources
+from misstep.registry import DataError, sizes, sources
 from tests.generator.checker import wrong_steps
 
 ORDER = (
@@ -37,7 +37,7 @@ def test_rows_are_those_of_the_original_set_in_its_order(real_data, variant, eac
         if each is None or taken[task] <= each:
             wanted.append((task, number, row))
     dataset = recovery_dataset("big_bench_mistake", each, order="published")
-    assert len(dataset) == len(wanted) == evals()["error-recovery"].variants[variant].size.samples
+    assert len(dataset) == len(wanted) == sizes()[f"error-recovery.{variant}"].samples
     for sample, (task, number, row) in zip(dataset, wanted, strict=True):
         at = row["mistake_index"]
         assert sample.id == f"{task}-{number}"
