@@ -188,6 +188,8 @@ def trait_text(name: str, value: object) -> str:
     if name in _COUNTS:
         return f"{value} {_COUNTS[name]}{'' if value == 1 else 's'}"
     words = name.replace("_", " ")
+    if isinstance(value, list):
+        value = ",".join(map(str, value))
     if value is True:
         return words
     return str(value) if name in _PLAIN_WORDS else f"{words} {value}"
