@@ -188,8 +188,6 @@ def trait_text(name: str, value: object) -> str:
     if name in _COUNTS:
         return f"{value} {_COUNTS[name]}{'' if value == 1 else 's'}"
     words = name.replace("_", " ")
-    if isinstance(value, list):
-        value = ",".join(map(str, value))
     if value is True:
         return words
     return str(value) if name in _PLAIN_WORDS else f"{words} {value}"
@@ -434,9 +432,10 @@ def _traits(log: EvalLog, samples: Iterable[SampleRecord]) -> dict[str, Any]:
     if epochs > 1:
         known[EPOCHS] = epochs
         known[REDUCER] = ", ".join(spec.config.epochs_reducer or ["mean"])
+    joined = {n: ",".join(map(str, v)) if isinstance(v, list) else v for n, v in known.items()}
     return {
         name: value
-        for name, value in known.items()
+        for name, value in joined.items()
         if name not in _DATA_ARGUMENTS
         and isinstance(value, str | int | float | bool)
         and _has_effect(name, known)
