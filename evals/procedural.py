@@ -10,6 +10,7 @@ inspect eval evals/procedural.py --model openai/gpt-4o-mini
 inspect eval evals/procedural.py -T seed=7 -T steps=12 -T position=late --model openai/gpt-4o-mini
 inspect eval evals/procedural.py -T families=sorting,brackets --model openai/gpt-4o-mini
 inspect eval misstep/procedural.small --model openai/gpt-4o-mini
+inspect eval misstep/procedural.hard --model openai/gpt-4o-mini
 """
 
 from inspect_ai import Task, task
@@ -28,11 +29,11 @@ from misstep.solvers import Calls, find_critic
 def procedural(
     seed: int = 0,
     n: int = 500,
-    steps: int | str = "6-12",
+    steps: int | str | None = None,
     position: str = "any",
     error_types: str | list[str] | None = None,
     families: str | list[str] | None = None,
-    difficulty: int = 2,
+    difficulty: int | str | list[int] = 2,
     correct_share: float = 0.5,
     domain: str = "generic",
     critic: str | Solver = "critique",
@@ -49,11 +50,14 @@ def procedural(
     Args:
         seed: The seed of the rows. The same seed gives the same rows.
         n: The number of rows.
-        steps: The number of steps of a solution: a number, or a range such as 6-12.
+        steps: The number of steps of a solution: a number, or a range such as 6-12. Default: 6-12,
+            40-80 at difficulty 4, 80-160 at difficulty 5.
         position: The third that errors are in: any, early, middle or late.
         error_types: Use only these types of errors.
         families: Use only these families of problems.
-        difficulty: From 1 to 3: larger numbers, and more to keep in mind.
+        difficulty: From 1 to 3: larger numbers, and more to keep in mind. 4 and 5: long solutions
+            in several parts, with several facts in a step and with invalid inferences. Rows draw
+            one of several: 4,5.
         correct_share: The share of rows without an error.
         domain: The prompt of critique: generic, mathematics, science or programming.
         critic: critique (reads the whole solution at once), stepwise, reward (the first step under

@@ -20,10 +20,10 @@ from misstep.generator._settings import (
     settings_of as settings_of,
 )
 from misstep.generator._solutions import (
-    ANSWERS as ANSWERS,
     VERSION as VERSION,
     Solution as Solution,
     solution as solution,
     solutions as solutions,
 )
+from misstep.generator._wording import ANSWERS as ANSWERS
 from misstep.generator.families import FAMILIES as FAMILIES

@@ -1,38 +1,69 @@
 """Drawing a problem together with one error that could happen in it.
 
 Every row has a draft with an error. Another module decides whether the error is shown. So the
-problem, the length, the wordings, the decoys and the re-checks do not reveal it.
+problem, the length, the wordings, the decoys, the re-checks and the layout do not reveal it.
 """
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from misstep.generator._graph import Build, DeadEndError, Problem, Ref, Slip, evaluate, operands_of
+from misstep.arithmetic import false_equations
+from misstep.generator._graph import (
+    Build,
+    DeadEndError,
+    Node,
+    Problem,
+    Ref,
+    Slip,
+    evaluate,
+    operands_of,
+    value_of,
+)
+from misstep.generator._long import long_problem
 from misstep.samples import third_of
 
 Outcome = Literal["plain", "cancelled", "corrected"]
 """The error stays, a second error restores the answer, or a re-check corrects it."""
 
-RECHECKED = 0.45
-"""The share of drafts with a step that checks an earlier one again."""
-CORRECTED = 0.3
-"""The share of these drafts in which the checked step has the error."""
+HARD = 4
+"""The first difficulty with long solutions."""
+RECHECKS = (0, 0, 0, 1, 1, 2)
+"""How many results are checked again: drawn from these in short solutions."""
+RECHECKED = 16
+"""One in so many results is checked again in long solutions."""
+MOST_FACTS = 4
+"""The largest number of facts in a step of a long solution."""
+FACTS = (1.2, 1.7)
+"""The range of the average number of facts in a step of a long solution."""
 CANCELLED = 0.2
-"""The share of the other drafts that try a second error to restore the answer."""
+"""The share of drafts that try a second error to restore the answer."""
+CANCELLATIONS = 6
+"""The largest number of places that are tried for a second error."""
 COMMON = ("off_by_one", "misread")
 """The errors that almost every step allows."""
 RARE_FIRST = 0.7
 """The share of draws that try other error types first."""
+CALCULATED = 0.08
+"""The share of long solutions whose error may be an equation that does not hold."""
 ODD = 0.15
 """The share of steps that are written in an unusual way."""
-MOST_ODD = 2
 NEAR = 4
 """The largest ratio between a wrong value and the right one."""
 CLOSE = 20
 """The largest difference, in percent, of a second error that restores the answer."""
+
+
+class Again(NamedTuple):
+    """A fact that checks an earlier result again."""
+
+    node: int
+
+
+Fact = int | Again
+"""A node, or a re-check of one."""
 
 
 @dataclass
@@ -40,23 +71,25 @@ class Draft:
     """A problem, the layout of its solution, and an error that could happen in it."""
 
     problem: Problem
+    layout: Sequence[Sequence[Fact]]
+    """The facts of every step."""
+    step_of: Mapping[int, int]
+    """The step that states a node."""
     frames: Sequence[str]
-    rechecks: Mapping[int, int]
-    """The nodes that are checked again, by the node after which that happens."""
     right: Sequence[Any]
     node: int
     slip: Slip
     wrong: Sequence[Any]
     """The values at the end if the error is shown."""
     outcome: Outcome = "plain"
-    odd: Sequence[int] = ()
+    odd: Container[int] = ()
     """The nodes that are written in an unusual way."""
     forced: Mapping[int, Any] = field(default_factory=dict)
 
     @property
     def label(self) -> int:
         """The index of the step with the error."""
-        return self.node + sum(after < self.node for after in self.rechecks)
+        return self.step_of[self.node]
 
 
 def draw(
@@ -68,35 +101,50 @@ def draw(
     position: str,
 ) -> Draft:
     """Make one draft with an error of one of the types, in that third of the solution."""
-    rechecking = random.random() < RECHECKED
-    correcting = rechecking and random.random() < CORRECTED
-    cancelling = random.random() < CANCELLED
-    problem = build(random, steps - rechecking, difficulty)
+    hard = difficulty >= HARD
+    most = MOST_FACTS if hard else 1
+    facts = round(steps * random.uniform(*FACTS)) if hard else steps
+    again = facts // RECHECKED if hard else random.choice(RECHECKS)
+    if hard:
+        problem = long_problem(random, build, facts - again, difficulty)
+    else:
+        problem = build(random, steps - again, difficulty)
     nodes = problem.nodes
     right = evaluate(nodes, {}, {})
-    order = list(range(len(nodes) - correcting))
+    rechecks = _rechecks(random, problem, again, most)
+    layout = _layout(random, len(nodes), rechecks, steps, most)
+    step_of = {fact: at for at, step in enumerate(layout) for fact in step if type(fact) is int}
+    frames = [random.choice(each.frames) for each in nodes]
+    odd = {place for place in range(len(nodes)) if random.random() < ODD}
+    unseen = hard and random.random() >= CALCULATED
+    order = list(range(len(nodes)))
     random.shuffle(order)
     for node in order:
-        rechecks = _rechecks(random, problem, node, correcting) if rechecking else {}
-        label = node + sum(after < node for after in rechecks)
-        if position not in ("any", third_of(label, steps)):
+        if position not in ("any", third_of(step_of[node], steps)):
             continue
-        found = _slip(random, problem, right, node, error_types)
-        if found is not None:
-            slip, wrong = found
-            frames = [random.choice(each.frames) for each in nodes]
-            draft = Draft(problem, frames, rechecks, right, node, slip, wrong)
-            if correcting:
-                draft.wrong, draft.outcome = draft.right, "corrected"
-            elif cancelling:
-                _cancel(random, draft)
-            draft.odd = _odd(random, draft)
-            return draft
+        found = _slip(random, problem, right, node, error_types, unseen)
+        if found is None:
+            continue
+        slip, wrong = found
+        odd = {place for place in odd if nodes[place].operation.odd is not None}
+        if slip.operation.odd is None:
+            odd.discard(node)
+        draft = Draft(problem, layout, step_of, frames, right, node, slip, wrong, odd=odd)
+        if node in rechecks.values():
+            draft.wrong, draft.outcome = draft.right, "corrected"
+        elif random.random() < CANCELLED:
+            _cancel(random, draft, rechecks)
+        return draft
     raise DeadEndError
 
 
 def _slip(
-    random: Random, problem: Problem, right: Sequence[Any], node: int, error_types: Container[str]
+    random: Random,
+    problem: Problem,
+    right: Sequence[Any],
+    node: int,
+    error_types: Container[str],
+    unseen: bool,
 ) -> tuple[Slip, list[Any]] | None:
     """Return a slip of a node that changes its value. Rare types come first most often."""
     by_type: dict[str, list[Slip]] = {}
@@ -112,12 +160,21 @@ def _slip(
         random.shuffle(slips)
         for slip in slips:
             try:
-                wrong = evaluate(problem.nodes, {node: slip}, {})
+                value = value_of(problem.nodes[node], slip, right)
+                if value == right[node] or not _near(value, right[node]):
+                    continue
+                if unseen and _calculated(problem.nodes[node], slip, right, value):
+                    continue
+                return slip, evaluate(problem.nodes, {node: slip}, {}, [*right[:node], value])
             except DeadEndError:
                 continue
-            if wrong[node] != right[node] and _near(wrong[node], right[node]):
-                return slip, wrong
     return None
+
+
+def _calculated(node: Node, slip: Slip, values: Sequence[Any], value: object) -> bool:
+    """Return whether a calculator finds the error: the step's own equation does not hold."""
+    given = operands_of(slip.operands, values)
+    return bool(false_equations(node.say(node.frames[0], slip.operation, given, value)))
 
 
 def _number(value: object) -> bool:
@@ -132,23 +189,60 @@ def _near(wrong: Any, right: Any) -> bool:  # noqa: ANN401
     return bool(large <= NEAR * small)
 
 
-def _rechecks(random: Random, problem: Problem, node: int, correcting: bool) -> dict[int, int]:
-    """Return which node is checked again, and after which node: before any node that uses it."""
-    last = len(problem.nodes) - 1
-    others = [other for other in range(last) if other != node]
-    target = node if correcting else random.choice(others)
-    before = next(
-        (
-            later
-            for later in range(target + 1, last + 1)
-            if Ref(target) in problem.nodes[later].operands
-        ),
-        last,
-    )
-    return {random.randrange(target, before): target}
+def _rechecks(random: Random, problem: Problem, count: int, most: int) -> dict[int, int]:
+    """Return which nodes are checked again, by the node after which that happens.
+
+    A node is checked again before any node uses it, and never in the step that states it. So the
+    check can correct the node.
+    """
+    if not count:
+        return {}
+    nodes = problem.nodes
+    last = len(nodes) - 1
+    used = dict.fromkeys(range(len(nodes)), last)
+    for later in range(last, -1, -1):
+        for operand in nodes[later].operands:
+            if type(operand) is Ref:
+                used[operand.node] = later
+    able = [
+        node for node in range(last) if not nodes[node].remark and node + most - 1 < used[node]
+    ]
+    if len(able) < count:
+        raise DeadEndError
+    found: dict[int, int] = {}
+    for node in random.sample(able, count):
+        free = [after for after in range(node + most - 1, used[node]) if after not in found]
+        if not free:
+            raise DeadEndError
+        found[random.choice(free)] = node
+    return found
 
 
-def _cancel(random: Random, draft: Draft) -> None:
+def _layout(
+    random: Random, nodes: int, rechecks: Mapping[int, int], steps: int, most: int
+) -> list[list[Fact]]:
+    """Return the facts of every step."""
+    facts: list[Fact] = []
+    for node in range(nodes):
+        facts.append(node)
+        if node in rechecks:
+            facts.append(Again(rechecks[node]))
+    sizes = [1] * steps
+    able = list(range(steps))
+    for _ in range(len(facts) - steps):
+        place = random.randrange(len(able))
+        sizes[able[place]] += 1
+        if sizes[able[place]] == most:
+            able.pop(place)
+    layout = []
+    at = 0
+    for size in sizes:
+        layout.append(facts[at : at + size])
+        at += size
+    return layout
+
+
+def _cancel(random: Random, draft: Draft, rechecks: Mapping[int, int]) -> None:
     """Try a second error that restores the answer: a result that its equation does not give."""
     nodes = draft.problem.nodes
     places = [
@@ -157,29 +251,18 @@ def _cancel(random: Random, draft: Draft) -> None:
         if draft.wrong[place] != draft.right[place]
         and _number(draft.right[place])
         and abs(draft.wrong[place] - draft.right[place]) * 100 <= CLOSE * abs(draft.right[place])
-        and place not in draft.rechecks.values()
+        and place not in rechecks.values()
     ]
     random.shuffle(places)
-    for place in places:
+    for place in places[:CANCELLATIONS]:
         forced = {place: draft.right[place]}
         try:
-            wrong = evaluate(nodes, {draft.node: draft.slip}, forced)
+            wrong = evaluate(nodes, {}, forced, draft.wrong[:place])
         except DeadEndError:
             continue
         if wrong[-1] == draft.right[-1]:
             draft.wrong, draft.forced, draft.outcome = wrong, forced, "cancelled"
             return
-
-
-def _odd(random: Random, draft: Draft) -> tuple[int, ...]:
-    """Return the nodes that are written in an unusual way. Wrong nodes never are."""
-    able = [
-        place
-        for place, node in enumerate(draft.problem.nodes)
-        if node.operation.odd is not None and place != draft.node and place not in draft.forced
-    ]
-    chosen = [place for place in able if random.random() < ODD]
-    return tuple(chosen[:MOST_ODD])
 
 
 def dependants(draft: Draft) -> int:
@@ -190,5 +273,14 @@ def dependants(draft: Draft) -> int:
         operands_of(node.operands, draft.wrong) != operands_of(node.operands, draft.right)
         for node in draft.problem.nodes
     ]
-    again = sum(touched[node] for after, node in draft.rechecks.items() if after >= draft.node)
-    return sum(touched[draft.node + 1 :]) + again
+    return sum(
+        any(touched[fact.node if isinstance(fact, Again) else fact] for fact in step)
+        for step in draft.layout[draft.label + 1 :]
+    )
+
+
+def distance(draft: Draft) -> int:
+    """Return how many steps before the error the earliest step is that its node depends on."""
+    operands = draft.problem.nodes[draft.node].operands
+    used = [draft.step_of[item.node] for item in operands if type(item) is Ref]
+    return draft.label - min(used, default=draft.label)

@@ -66,14 +66,20 @@ class Node:
     fits: Fits
     """Whether a value has the kind and size of values in right solutions."""
     text: Callable[[Any], str]
+    part: int = 0
+    """The part of a long problem that it belongs to; 0 for none."""
+    remark: bool = False
+    """Whether it is a remark, on which nothing depends."""
 
     def say(self, frame: str, operation: Operation, given: Sequence[Any], value: object) -> str:
         """Return the sentence for a computation of this node."""
         return self._fill(frame, operation.show(*given), value)
 
-    def say_oddly(self, frame: str, given: Sequence[Any], value: object) -> str:
+    def say_oddly(
+        self, frame: str, operation: Operation, given: Sequence[Any], value: object
+    ) -> str:
         """Return the same sentence with the unusual way of writing."""
-        show = self.operation.odd or self.operation.show
+        show = operation.odd or operation.show
         return self._fill(frame, show(*given), value)
 
     def _fill(self, frame: str, expr: str, value: object) -> str:
@@ -103,23 +109,38 @@ def operands_of(operands: Iterable[Any], values: Sequence[Any]) -> list[Any]:
 
 
 def evaluate(
-    nodes: Sequence[Node], slips: Mapping[int, Slip], forced: Mapping[int, Any]
+    nodes: Sequence[Node],
+    slips: Mapping[int, Slip],
+    forced: Mapping[int, Any],
+    known: Sequence[Any] = (),
 ) -> list[Any]:
-    """Return the value of every node. All values that depend on a slip follow from it."""
-    values: list[Any] = []
-    for index, node in enumerate(nodes):
+    """Return the value of every node. All values that depend on a slip follow from it.
+
+    `known` are values of the first nodes that need no evaluation.
+    """
+    values = list(known)
+    for index in range(len(values), len(nodes)):
+        node = nodes[index]
         if index in forced:
             value = forced[index]
+            if not node.fits(value):
+                raise DeadEndError
         else:
-            computed = slips.get(index, node)
-            try:
-                value = computed.operation.run(*operands_of(computed.operands, values))
-            except (ArithmeticError, LookupError, ValueError):
-                raise DeadEndError from None
-        if not node.fits(value):
-            raise DeadEndError
+            value = value_of(node, slips.get(index, node), values)
         values.append(value)
     return values
+
+
+def value_of(node: Node, computed: Node | Slip, values: Sequence[Any]) -> Any:  # noqa: ANN401
+    """Return the value of a node, computed as it is or with a slip."""
+    given = [values[item.node] if type(item) is Ref else item for item in computed.operands]
+    try:
+        value = computed.operation.run(*given)
+    except (ArithmeticError, LookupError, ValueError):
+        raise DeadEndError from None
+    if not node.fits(value):
+        raise DeadEndError
+    return value
 
 
 class Sheet:

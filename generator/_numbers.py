@@ -5,22 +5,10 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import Fits, Operation, Ref, Sheet, Slip, text_of
+from misstep.generator._graph import Fits, Operation, Ref, Sheet, Slip, Slips, text_of
+from misstep.generator._wording import FRAMES
 
 Number = int | Fraction
-
-FRAMES = (
-    "{Name}: {expr} = {value}.",
-    "For {name} we get {expr} = {value}.",
-    "{expr} = {value}, which is {name}.",
-    "So {name}: {expr} = {value}.",
-    "Now {name}, which comes to {expr} = {value}.",
-    "We work out {name}: {expr} = {value}.",
-)
-"""Each states its equation in full. It names the quantity but not the operands."""
-
-CODE_FRAMES = FRAMES[1:]
-"""For names that must not start with a capital letter."""
 
 
 def exact(value: Number) -> Number:
@@ -38,27 +26,27 @@ def _infix(sign: str) -> Callable[..., str]:
 
 
 ADD = Operation(
-    lambda a, b: exact(a + b), _infix("+"), lambda a, b: f"{text_of(a)} + {_operand(b + 1)} - 1"
+    lambda a, b: exact(a + b), _infix("+"), lambda a, b: f"{text_of(a)} + ({text_of(b)} + 1) - 1"
 )
 SUBTRACT = Operation(
-    lambda a, b: exact(a - b), _infix("-"), lambda a, b: f"{text_of(a)} + 1 - {_operand(b + 1)}"
+    lambda a, b: exact(a - b), _infix("-"), lambda a, b: f"({text_of(a)} + 1) - ({text_of(b)} + 1)"
 )
 MULTIPLY = Operation(
     lambda a, b: exact(a * b),
     _infix("×"),
-    lambda a, b: f"{text_of(a)} × {_operand(b - 1)} + {_operand(a)}",
+    lambda a, b: f"{text_of(a)} × ({text_of(b)} - 1) + {_operand(a)}",
 )
 DIVIDE = Operation(
     lambda a, b: exact(Fraction(a) / b),
     _infix("÷"),
-    lambda a, b: f"{text_of(a + b)} ÷ {_operand(b)} - 1",
+    lambda a, b: f"({text_of(a)} + {_operand(b)}) ÷ {_operand(b)} - 1",
 )
 TOTAL = Operation(
     lambda *given: exact(sum(given)), _infix("+"), lambda *given: _infix("+")(*reversed(given))
 )
 
-_CONFUSED = {ADD: (SUBTRACT, MULTIPLY), SUBTRACT: (ADD,), MULTIPLY: (ADD,), DIVIDE: (SUBTRACT,)}
-"""The operations that are mistaken for each other."""
+_CONFUSED = {ADD: SUBTRACT, SUBTRACT: ADD, MULTIPLY: ADD}
+"""The operations that are mistaken for each other, where right steps have both."""
 
 
 def misread(random: Random, number: Number) -> Number:
@@ -107,16 +95,32 @@ class NumberSheet(Sheet):
         *more: Slip,
         others: Sequence[Any] = (),
         fits: Fits | None = None,
+        confused: bool = False,
     ) -> Ref:
-        """Append a node with the usual slips of arithmetic."""
+        """Append a node with the usual slips of arithmetic.
 
-        def slips(random: Random) -> Iterator[Slip]:
-            yield from _usual_slips(random, operation, tuple(operands), others)
-            yield from more
+        `confused` nodes can also take one operation for another. Wrong steps then must look like
+        right ones: the other operation is right for other nodes of the same kind.
+        """
+        if confused and operation in _CONFUSED:
+            more = (*more, Slip("wrong_operation", _CONFUSED[operation], tuple(operands)))
 
+        slips = number_slips(operation, operands, more, others)
         return self.add(
             name, operation, operands, self._frames, slips, fits or self._fits, self._text
         )
+
+
+def number_slips(
+    operation: Operation, operands: Sequence[Any], more: Sequence[Slip], others: Sequence[Any] = ()
+) -> Slips:
+    """Return the usual slips of arithmetic, and more."""
+
+    def slips(random: Random) -> Iterator[Slip]:
+        yield from _usual_slips(random, operation, tuple(operands), others)
+        yield from more
+
+    return slips
 
 
 def _usual_slips(
@@ -125,8 +129,6 @@ def _usual_slips(
     by = random.choice((-1, 1))
     off = Operation(lambda *given: exact(operation.run(*given) + by), operation.show)
     yield Slip("off_by_one", off, operands)
-    for other in _CONFUSED.get(operation, ()):
-        yield Slip("wrong_operation", other, operands)
     for place, value in enumerate(operands):
         before, after = operands[:place], operands[place + 1 :]
         if isinstance(value, int | Fraction):

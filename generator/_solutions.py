@@ -7,30 +7,18 @@ from math import floor
 from random import Random
 from typing import Any
 
-from misstep.generator._draft import Draft, Outcome, dependants, draw
+from misstep.generator._draft import HARD, Again, Draft, Fact, Outcome, dependants, distance, draw
 from misstep.generator._graph import DeadEndError, Slip, operands_of
 from misstep.generator._settings import Settings, check_count, settings_of
+from misstep.generator._wording import AGAIN, ANSWERS, PARTS, STYLES, styled
 from misstep.generator.families import FAMILIES
 from misstep.registry import MisstepError
 from misstep.verdicts import NO_ERROR
 
-VERSION = "v1"
+VERSION = "v2"
 """Changes if the same seed no longer gives the same rows."""
 ATTEMPTS = 2000
 """Far more draws than any setting has needed."""
-
-AGAIN = (
-    "Let me check that again. {step} This is what holds.",
-    "A second look: {step} This is right.",
-    "To be sure, once more: {step} This is what counts.",
-)
-"""Wordings of a re-check. They are the same whether or not the checked step was right."""
-
-ANSWERS = (
-    " The answer is {answer}.",
-    " So the answer is {answer}.",
-    " Hence the answer is {answer}.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +40,12 @@ class Solution:
     final_answer_correct: bool
     dependants: int
     """The number of later steps that use a value that is wrong because of the error."""
+    distance: int
+    """How many steps before the wrong one the earliest step is that it depends on."""
     decoys: int
-    """The number of unusual but right steps."""
+    """The number of facts that are right but written in an unusual way."""
+    difficulty: int
+    style: str
 
     @property
     def position(self) -> float | None:
@@ -76,7 +68,10 @@ class Solution:
             "length": len(self.steps),
             "final_answer_correct": self.final_answer_correct,
             "dependants": self.dependants,
+            "distance": self.distance,
             "decoys": self.decoys,
+            "difficulty": self.difficulty,
+            "style": self.style,
             "answer": self.answer,
             "correct_steps": self.correct_steps,
         }
@@ -104,12 +99,13 @@ def solution(seed: int, index: int, settings: Settings) -> Solution:
     families = settings.families
     family = _family_order(seed, index // len(families), families)[index % len(families)]
     random = _random(seed, index, family)
-    draft = _draw_draft(random, family, settings)
+    difficulty = random.choice(settings.difficulties)
+    draft = _draw_draft(random, family, difficulty, settings)
     # Errors are spread evenly, so that a few rows already have the right share of them.
     share, start = settings.correct_share, _random(seed, "share").random()
     has_error = floor(start + (index + 1) * share) == floor(start + index * share)
     name = f"procedural-{VERSION}-{seed}-{index:06}"
-    return _write(draft, random, name, family, has_error)
+    return _write(draft, random, name, family, difficulty, has_error)
 
 
 def _random(*parts: object) -> Random:
@@ -124,13 +120,14 @@ def _family_order(seed: int, block: int, families: tuple[str, ...]) -> list[str]
     return order
 
 
-def _draw_draft(random: Random, family: str, settings: Settings) -> Draft:
-    steps = random.randrange(settings.shortest, settings.longest + 1)
+def _draw_draft(random: Random, family: str, difficulty: int, settings: Settings) -> Draft:
+    shortest, longest = settings.steps[difficulty]
+    steps = random.randrange(shortest, longest + 1)
     build = FAMILIES[family].build
     types, position = settings.error_types, settings.position
     for _ in range(ATTEMPTS):
         try:
-            return draw(random, build, steps, settings.difficulty, types, position)
+            return draw(random, build, steps, difficulty, types, position)
         except DeadEndError:
             continue
     raise MisstepError(
@@ -140,9 +137,22 @@ def _draw_draft(random: Random, family: str, settings: Settings) -> Draft:
     )
 
 
-def _write(draft: Draft, random: Random, name: str, family: str, has_error: bool) -> Solution:
-    ending, again = random.choice(ANSWERS), random.choice(AGAIN)
-    right = _steps(draft, draft.right, {}, {}, ending, again)
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """The wordings of a row that its nodes do not decide."""
+
+    ending: str
+    again: str
+    part: str
+    style: str
+
+
+def _write(
+    draft: Draft, random: Random, name: str, family: str, difficulty: int, has_error: bool
+) -> Solution:
+    style = random.choice(STYLES) if difficulty >= HARD else STYLES[0]
+    wording = _Wording(random.choice(ANSWERS), random.choice(AGAIN), random.choice(PARTS), style)
+    right = _steps(draft, draft.right, {}, {}, wording)
     shown = right
     if has_error:
         corrected = {}
@@ -150,7 +160,9 @@ def _write(draft: Draft, random: Random, name: str, family: str, has_error: bool
             given = operands_of(draft.slip.operands, draft.right)
             corrected = {draft.node: draft.slip.operation.run(*given)}
         slips = {draft.node: draft.slip}
-        shown = _steps(draft, draft.wrong, slips, corrected, ending, again)
+        before = right[: draft.label]
+        shown = before + _steps(draft, draft.wrong, slips, corrected, wording, draft.label)
+    last = draft.problem.nodes[-1]
     return Solution(
         id=name,
         family=family,
@@ -158,12 +170,15 @@ def _write(draft: Draft, random: Random, name: str, family: str, has_error: bool
         steps=shown,
         label=draft.label if has_error else NO_ERROR,
         correct_steps=right,
-        answer=draft.problem.nodes[-1].text(draft.right[-1]),
+        answer=last.text(draft.right[-1]),
         error_type=draft.slip.error_type if has_error else None,
         outcome=draft.outcome if has_error else None,
         final_answer_correct=not has_error or draft.wrong[-1] == draft.right[-1],
         dependants=dependants(draft) if has_error else 0,
+        distance=distance(draft) if has_error else 0,
         decoys=len(draft.odd),
+        difficulty=difficulty,
+        style=style,
     )
 
 
@@ -172,30 +187,30 @@ def _steps(
     values: Sequence[Any],
     slips: Mapping[int, Slip],
     corrected: Mapping[int, Any],
-    ending: str,
-    again: str,
+    wording: _Wording,
+    start: int = 0,
 ) -> list[str]:
-    """Return the texts of the steps.
+    """Return the texts of the steps from a start on.
 
     `values` are the values at the end. `corrected` are wrong values that a later step corrects.
     """
-    steps: list[str] = []
     nodes = draft.problem.nodes
-    for place, node in enumerate(nodes):
+    last = len(nodes) - 1
+
+    def text(fact: Fact) -> str:
+        place = fact.node if isinstance(fact, Again) else fact
+        node = nodes[place]
+        label = wording.part.format(part=node.part) if node.part else ""
+        if isinstance(fact, Again):
+            given = operands_of(node.operands, values)
+            sentence = node.say(node.frames[0], node.operation, given, values[place])
+            return label + wording.again.format(step=sentence)
         computed = slips.get(place, node)
         given = operands_of(computed.operands, values)
         value = corrected.get(place, values[place])
-        if place in draft.odd:
-            text = node.say_oddly(draft.frames[place], given, value)
-        else:
-            text = node.say(draft.frames[place], computed.operation, given, value)
-        if place == len(nodes) - 1:
-            text += ending.format(answer=node.text(value))
-        steps.append(text)
-        if place in draft.rechecks:
-            target = draft.rechecks[place]
-            node = nodes[target]
-            given = operands_of(node.operands, values)
-            sentence = node.say(node.frames[0], node.operation, given, values[target])
-            steps.append(again.format(step=sentence))
-    return steps
+        say = node.say_oddly if place in draft.odd else node.say
+        sentence = say(draft.frames[place], computed.operation, given, value)
+        ending = wording.ending.format(answer=node.text(value)) if place == last else ""
+        return label + sentence + ending
+
+    return [styled(wording.style, [text(fact) for fact in step]) for step in draft.layout[start:]]

@@ -72,11 +72,11 @@ class LazyDataset(Dataset):
 def procedural_dataset(
     seed: int,
     n: int,
-    steps: int | str,
+    steps: int | str | None,
     position: str,
     error_types: str | Sequence[str] | None,
     families: str | Sequence[str] | None,
-    difficulty: int,
+    difficulty: int | str | Sequence[int],
     correct_share: float,
 ) -> LazyDataset:
     """Return generated solutions as samples, by the settings of `misstep.generator.solutions`."""

@@ -11,16 +11,23 @@ from types import MappingProxyType
 from misstep.generator._graph import Build
 from misstep.generator.families import (
     _brackets,
+    _code_traces,
     _counting,
     _deduction,
     _fractions,
     _kinematics,
     _linear_equations,
+    _modular_arithmetic,
     _percentages,
+    _probability,
     _programs,
+    _reachability,
+    _recurrences,
+    _scheduling,
     _sequences,
     _shuffled_objects,
     _sorting,
+    _spreadsheets,
     _stoichiometry,
     _word_problems,
 )
@@ -59,6 +66,13 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             _sorting,
             _shuffled_objects,
             _deduction,
+            _probability,
+            _modular_arithmetic,
+            _recurrences,
+            _reachability,
+            _scheduling,
+            _spreadsheets,
+            _code_traces,
         )
     }
 )

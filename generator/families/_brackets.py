@@ -15,11 +15,15 @@ FRAMES = (
     "{Name}: {expr}; open now: {value}.",
     "We read {name}: {expr}. Open now: {value}.",
     "With {name}, {expr}, and open now: {value}.",
-    "At {name}, {expr}. This leaves open now: {value}.",
+    "At {name}, {expr}. Open now: {value}.",
+    "Next, {name}: {expr}. So, open now: {value}.",
 )
 CLOSED = (
-    "{Name}: {expr}, so what is missing is {value}.",
-    "For {name}, {expr}; missing is {value}.",
+    "{Name}: {expr}, so missing: {value}.",
+    "For {name}, {expr}; missing: {value}.",
+    "We come to {name}: {expr}, which leaves missing: {value}.",
+    "At {name}, {expr}. So, missing: {value}.",
+    "Now {name}: {expr}; therefore missing: {value}.",
 )
 
 
@@ -39,7 +43,7 @@ def _shown(stack: str, character: str) -> str:
 
 
 READ = Operation(
-    _next, _shown, lambda stack, character: f"it is {character} after {len(stack)} open"
+    _next, _shown, lambda stack, character: f"it is {character} (open before it: {len(stack)})"
 )
 PASS = Operation(lambda stack, character: stack, _shown)
 CLOSE_ANY = Operation(lambda stack, character: stack[:-1], _shown)
@@ -88,8 +92,8 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     sheet.add("the end", CLOSE_ALL, (state,), CLOSED, end_slips, text=_spaced)
     return Problem(
         f"Read the brackets {' '.join(text)} from the left, character 1 first. An opening bracket "
-        "is put on top of those that are open; a closing one closes the top one if it is of the "
-        "same kind, and is passed over otherwise. Which brackets are missing at the end to close "
+        "is put on top of those that are open; a closing one closes the top one if there is one and "
+        "it is of the same kind, and is passed over otherwise. Which brackets are missing at the end to close "
         "those that are open, in the order in which they must come?",
         sheet.nodes,
     )

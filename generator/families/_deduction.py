@@ -14,17 +14,21 @@ FRAMES = (
     "Since {expr}, {name} {value}.",
     "We know that {expr}; so {name} {value}.",
     "{expr}. Therefore {name} {value}.",
+    "{expr}, and by the rule for {name}, {name} {value}.",
+    "Now {name}: as {expr}, {name} {value}.",
 )
 COUNTED = (
-    "Count: {expr}, which makes {value} guests.",
-    "Guests who come: {expr}, so {value} guests.",
-    "We count {expr}: {value} guests.",
+    "Count: {expr}; number of guests: {value}.",
+    "Those who come: {expr}; number of guests: {value}.",
+    "We count those who come, {expr}; number of guests: {value}.",
+    "The list of those who come is {expr}; number of guests: {value}.",
+    "Coming are {expr}; number of guests: {value}.",
 )
 
 RULES: dict[str, tuple[Callable[[bool, bool], bool], str]] = {
     "both": (lambda a, b: a and b, "both {a} and {b} come"),
     "either": (lambda a, b: a or b, "at least one of {a} and {b} comes"),
-    "one": (lambda a, b: a != b, "just one of {a} and {b} comes"),
+    "one": (lambda a, b: a != b, "exactly one of {a} and {b} comes"),
     "unless": (lambda a, b: a and not b, "{a} comes and {b} does not"),
     "neither": (lambda a, b: not a and not b, "neither {a} nor {b} comes"),
 }
@@ -47,7 +51,7 @@ def _rule(rule: str, a: str, b: str) -> Operation:
         return f"{a} {_comes(x)} and {b} {_comes(y)}"
 
     def odd(x: bool, y: bool) -> str:
-        return f"it is not so that {a} {_comes(not x)}, and {b} {_comes(y)}"
+        return f"{b} {_comes(y)}, and it is false that {a} {_comes(not x)}"
 
     return Operation(RULES[rule][0], show, odd)
 
@@ -76,13 +80,13 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         values = (sheet.value(known[first]), sheet.value(known[second]))
         rule = random.choice([name for name in RULES if bool(RULES[name][0](*values)) is wanted])
         condition = RULES[rule][1].format(a=names[first], b=names[second])
-        sentences.append(f"{name} comes exactly when {condition}.")
+        sentences.append(f"{name} comes if and only if {condition}.")
         slips = _slips(rule, names[: len(known)], known[:], (first, second))
         operation = _rule(rule, names[first], names[second])
         operands = (known[first], known[second])
         known.append(sheet.add(name, operation, operands, FRAMES, slips, text=_comes))
     slips = _count_slips(names, known)
-    sheet.add("count", _count(names), known, COUNTED, slips, lambda count: 0 <= count <= len(names))
+    sheet.add("count", _count(names), known, COUNTED, slips, lambda count: type(count) is int and 0 <= count <= len(names))
     sentences.append("How many of these guests come?")
     return Problem(" ".join(sentences), sheet.nodes)
 

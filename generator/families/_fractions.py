@@ -7,7 +7,7 @@ from typing import Any
 from misstep.generator._graph import Operation, Problem, Ref, Slip, text_of
 from misstep.generator._numbers import ADD, MULTIPLY, SUBTRACT, Number, NumberSheet, exact
 
-ERROR_TYPES = "wrong_operation sign misread off_by_one swapped_roles overgeneralisation"
+ERROR_TYPES = "sign misread off_by_one swapped_roles overgeneralisation"
 PARTS = (Fraction(1, 2), Fraction(1, 3), Fraction(2, 3), Fraction(1, 4), Fraction(3, 4))
 DENOMINATORS = {1: (2, 4), 2: (2, 3, 4, 6), 3: (2, 3, 4, 5, 6, 8, 12)}
 FINEST = {1: 64, 2: 144, 3: 480}

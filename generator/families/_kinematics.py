@@ -6,7 +6,7 @@ from typing import Any
 from misstep.generator._graph import Operation, Problem, Ref, Slip
 from misstep.generator._numbers import ADD, MULTIPLY, SUBTRACT, NumberSheet, positive
 
-ERROR_TYPES = "wrong_operation sign misread unit off_by_one swapped_roles"
+ERROR_TYPES = "sign misread unit off_by_one swapped_roles"
 HOURS = {1: (1, 2), 2: (1, 4), 3: (2, 8)}
 
 
@@ -18,8 +18,9 @@ def _in_small_units(factor: int) -> Operation:
     )
 
 
-MINUTES, METRES = _in_small_units(60), _in_small_units(1000)
-WRONG_FACTOR = _in_small_units(100)
+MINUTES, METRES, HUNDREDS = (_in_small_units(factor) for factor in (60, 1000, 100))
+TAKEN_FOR = {MINUTES: HUNDREDS, METRES: HUNDREDS, HUNDREDS: MINUTES}
+"""The factors that are mistaken for each other. Each is right for some legs."""
 
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
@@ -28,7 +29,10 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     start = random.randrange(20, 90) * 100 * HOURS[difficulty][1]
     place: Any = start
     lengths: list[Ref] = []
-    sentences = [f"A walker starts {start} m east of a tower and walks along a straight road."]
+    sentences = [
+        f"A walker starts {start} m east of a tower and walks along a straight road "
+        "(1 km is 1000 m, 1 hm is 100 m)."
+    ]
     while len(sheet) < size:
         left = size - len(sheet)
         timed = left == 3 or (left > 4 and random.random() < 0.5)
@@ -56,8 +60,9 @@ def _leg(
     hours = random.randrange(*HOURS[difficulty])
     name = f"the length of leg {number}"
     if not timed:
-        metres = random.randrange(5, 95) * 10
-        return f"{hours} km {metres} m", _converted(sheet, name, METRES, (hours, metres))
+        large, operation, most = random.choice((("km", METRES, 95), ("hm", HUNDREDS, 9)))
+        metres = random.randrange(2, most) * 10
+        return f"{hours} {large} {metres} m", _converted(sheet, name, operation, (hours, metres))
     minutes, speed = random.randrange(5, 56), random.randrange(20, 90)
     time = _converted(sheet, f"the minutes of leg {number}", MINUTES, (hours, minutes))
     slip = Slip("swapped_roles", MULTIPLY, (minutes, speed))
@@ -72,6 +77,6 @@ def _converted(
         name,
         operation,
         operands,
-        Slip("unit", WRONG_FACTOR, operands),
+        Slip("unit", TAKEN_FOR[operation], operands),
         Slip("swapped_roles", operation, operands[::-1]),
     )

@@ -5,9 +5,10 @@ from random import Random
 from typing import Any
 
 from misstep.generator._graph import Problem, Slip
-from misstep.generator._numbers import ADD, CODE_FRAMES, DIVIDE, MULTIPLY, SUBTRACT, NumberSheet
+from misstep.generator._numbers import ADD, DIVIDE, MULTIPLY, SUBTRACT, NumberSheet
+from misstep.generator._wording import CODE_FRAMES
 
-ERROR_TYPES = "wrong_operation sign misread off_by_one swapped_roles"
+ERROR_TYPES = "sign misread off_by_one swapped_roles"
 UNKNOWNS = "abcdefghjkmnpqrstuvwxyz"
 SIZES = {1: (2, 6), 2: (2, 10), 3: (3, 25)}
 LIMITS = {1: 200, 2: 900, 3: 9000}
@@ -26,13 +27,16 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     equations = [f"{names[0]} = {first}"]
     known: list[Any] = [first]
     sheet = NumberSheet(fits, CODE_FRAMES)
+    own = 1
+    """The factor of the unknown. The next equation has another one, so that 2a is named once."""
     for base_name, name in pairwise(names):
         left = size - len(sheet)
         if left == 0:
             break
         divided = left == 3 or (left > 4 and random.random() < 0.4)
         base = known[-1]
-        factor, own = random.randrange(low, high), random.choice((2, 3)) if divided else 1
+        factor = random.choice([number for number in range(low, high) if number != own])
+        own = random.choice((2, 3)) if divided else 1
         sign = random.choice((-1, 1))
         value = random.choice((-1, 1)) * random.randrange(2, 2 * high)
         right = own * value + sign * factor * sheet.value(base)

@@ -5,7 +5,8 @@ from random import Random
 from typing import Any
 
 from misstep.generator._graph import Operation, Problem, Slip
-from misstep.generator._numbers import FRAMES, Number, NumberSheet, exact
+from misstep.generator._numbers import Number, NumberSheet, exact
+from misstep.generator._wording import FRAMES
 
 ERROR_TYPES = "sign misread off_by_one swapped_roles overgeneralisation"
 PRICES = {1: (40, 200), 2: (100, 900), 3: (400, 9000)}
@@ -27,12 +28,12 @@ PERCENT = Operation(
 UP = Operation(
     lambda price, by: exact(price + by),
     lambda price, by: f"{decimal(price)} + {decimal(by)}",
-    lambda price, by: f"{decimal(price)} + {decimal(by + 1)} - 1",
+    lambda price, by: f"{decimal(price)} + ({decimal(by)} + 1) - 1",
 )
 DOWN = Operation(
     lambda price, by: exact(price - by),
     lambda price, by: f"{decimal(price)} - {decimal(by)}",
-    lambda price, by: f"{decimal(price)} + 1 - {decimal(by + 1)}",
+    lambda price, by: f"({decimal(price)} + 1) - ({decimal(by)} + 1)",
 )
 
 
@@ -59,7 +60,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
             and 100 % (now * rate / 100).denominator == 0
             and random.random() < 0.8
         )
-        change = f"{way} by {rate}% of what it is then" if by_rate else f"{way} by {amount}"
+        change = f"{way} by {rate}% of its value just before this change" if by_rate else f"{way} by {amount}"
         sentences.append(f"Change {number}: it goes {change}.")
         by: Any = amount
         if by_rate:

@@ -7,20 +7,22 @@ from typing import Any
 from misstep.generator._graph import Operation, Problem, Slip, Slips, text_of
 from misstep.generator._numbers import (
     ADD,
-    CODE_FRAMES,
     MULTIPLY,
     SUBTRACT,
     TOTAL,
     NumberSheet,
     positive,
 )
+from misstep.generator._wording import CODE_FRAMES
 
 ERROR_TYPES = "wrong_operation dropped_case misread off_by_one swapped_roles condition"
 SIZES = {1: (2, 9), 2: (3, 20), 3: (10, 80)}
 LISTS = (
-    "{name}: {expr}, which gives {value}.",
-    "For {name} we have {expr}, so it is {value}.",
-    "Now {name}: {expr} makes it {value}.",
+    "{name} is {expr}: {value}.",
+    "For {name} we take {expr} and get {value}.",
+    "Now {name}: this is {expr}, which is {value}.",
+    "We work out {name}: {expr} is {value}.",
+    "{name} becomes {expr}, that is {value}.",
 )
 LONGEST = 6
 
@@ -39,16 +41,16 @@ IF_NOT = Operation(
 )
 APPEND = Operation(
     lambda items, item: (*items, item),
-    lambda items, item: f"{item} goes to the end of {text_of(items)}",
+    lambda items, item: f"{text_of(items)} with {item} added at the end",
 )
 APPEND_FRONT = Operation(lambda items, item: (item, *items), APPEND.show)
 APPEND_NOTHING = Operation(lambda items, item: items, APPEND.show)
-REVERSE = Operation(lambda items: items[::-1], lambda items: f"{text_of(items)} is turned round")
-REST = Operation(lambda items: items[1:], lambda items: f"{text_of(items)} loses its first item")
+REVERSE = Operation(lambda items: items[::-1], lambda items: f"{text_of(items)} in reverse order")
+REST = Operation(lambda items: items[1:], lambda items: f"{text_of(items)} without its first item")
 BUT_LAST = Operation(lambda items: items[:-1], REST.show)
 KEEP = Operation(lambda items: items, REVERSE.show)
 ITEM = Operation(
-    lambda items, place: items[place], lambda items, place: f"item {place} of {text_of(items)}"
+    lambda items, place: items[place], lambda items, place: f"the item with index {place} in {text_of(items)}"
 )
 ITEM_FROM_ONE = Operation(lambda items, place: items[place - 1], ITEM.show)
 SUM = Operation(lambda items: sum(items), lambda items: TOTAL.show(*items))
@@ -91,7 +93,7 @@ class _Writer:
         self, name: str, code: str, operation: Operation, operands: tuple[Any, ...], slip: Slip
     ) -> None:
         label = self._line(name, f"{name} = {code}")
-        self.numbers[name] = self.sheet.compute(label, operation, operands, slip)
+        self.numbers[name] = self.sheet.compute(label, operation, operands, slip, confused=True)
 
     def _line(self, name: str, code: str) -> str:
         """Add a line that sets a number. Return the name of its node."""
@@ -184,5 +186,5 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     random.choice((writer.number, writer.from_list))()
     asked = writer.lines[-1].split(" ")[0]
     listing = "\n".join(f"{number}: {line}" for number, line in enumerate(writer.lines, start=1))
-    text = f"Here is a program:\n{listing}\nWhat is {asked} at the end?"
+    text = f"Here is a Python program:\n{listing}\nWhat is {asked} at the end?"
     return Problem(text, writer.sheet.nodes)

@@ -6,7 +6,7 @@ from typing import Any
 from misstep.generator._graph import Operation, Problem, Ref, Slip
 from misstep.generator._numbers import ADD, SUBTRACT, NumberSheet, positive
 
-ERROR_TYPES = "wrong_operation sign misread off_by_one swapped_roles overgeneralisation condition"
+ERROR_TYPES = "sign misread off_by_one swapped_roles overgeneralisation condition"
 SIZES = {1: (2, 8), 2: (4, 20), 3: (11, 60)}
 
 
@@ -58,6 +58,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         f"A sequence has term 1 equal to {first}. Difference 1 is {difference}, and each further "
         f"difference is {growth} more than the one before. To get from a term to the next, add the "
         "difference: difference 1 takes term 1 to term 2, difference 2 takes term 2 to term 3, and "
-        f"so on. But where the term is divisible by {by}, subtract the difference instead. {asked}",
+        f"so on. But if the term that one starts from is divisible by {by}, subtract the difference "
+        f"instead. {asked}",
         sheet.nodes,
     )

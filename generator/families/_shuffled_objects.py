@@ -18,8 +18,15 @@ FRAMES = (
     "In {name}, {expr}; so {value}.",
     "After {name}, in which {expr}: {value}.",
     "We come to {name}: {expr}. That leaves us with this: {value}.",
+    "With {name} ({expr}), the new situation is this: {value}.",
 )
-FOUND = ("{Name}: {expr} has the {value}.", "For {name}, {expr} has the {value}.")
+FOUND = (
+    "{Name}: {expr} has the {value}.",
+    "For {name}, {expr} has the {value}.",
+    "We read off {name}: {expr} has the {value}.",
+    "This gives {name}: {expr} has the {value}.",
+    "Now {name}: {expr} has the {value}.",
+)
 
 Holding = tuple[str, ...]
 
@@ -33,7 +40,9 @@ def _trade(people: Sequence[str], a: int, b: int) -> Operation:
     return Operation(
         run,
         lambda state: f"{people[a]} and {people[b]} trade",
-        lambda state: f"{people[b]} gives the {state[b]} for the {state[a]} of {people[a]}",
+        lambda state: (
+            f"{people[b]} gives {people[a]} the {state[b]} and gets the {state[a]} for it"
+        ),
     )
 
 
@@ -44,7 +53,7 @@ def _pass_on(people: Sequence[str], a: int, b: int, c: int) -> Operation:
         return tuple(now)
 
     x, y, z = people[a], people[b], people[c]
-    return Operation(run, lambda state: f"{x} passes to {y}, {y} to {z}, {z} to {x}")
+    return Operation(run, lambda state: f"{x} passes on to {y}, {y} to {z}, {z} to {x}")
 
 
 def _if_holds(who: int, thing: str, yes: Operation, no: Operation) -> Operation:
@@ -63,7 +72,10 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     state: Any = tuple(things)
     sheet = Sheet()
     sentences = [f"{who} has the {it}." for who, it in zip(people, things, strict=True)]
-    sentences.append("Those who pass something on do so all at the same time.")
+    sentences.append(
+        "In a trade, two people exchange what they have. Where people pass on what they have, all "
+        "of them do so at the same time."
+    )
 
     def held(value: Holding) -> str:
         return ", ".join(f"{who} has the {it}" for who, it in zip(people, value, strict=True))

@@ -16,11 +16,14 @@ FRAMES = (
     "In {name}, {expr}, so the list is {value}.",
     "We come to {name}: {expr}, and the list is now {value}.",
     "At {name}, {expr}: {value}.",
+    "Next is {name}: {expr}, and we have {value}.",
 )
 PICKED = (
     "{Name}: {expr} is {value}.",
     "We read off {name}: {expr} is {value}.",
     "For {name}, {expr} is {value}.",
+    "This gives {name}: {expr} is {value}.",
+    "Now {name}: {expr} is {value}.",
 )
 
 Numbers = tuple[int, ...]
@@ -32,7 +35,7 @@ def _shown(numbers: Numbers, number: int) -> str:
 
 def _oddly(numbers: Numbers, number: int) -> str:
     larger = sum(other > number for other in numbers)
-    return f"we take {number}, with {larger} larger in the list so far"
+    return f"we take {number} (larger numbers in the list so far: {larger})"
 
 
 def _insert(shift: int = 0, repeats: bool = False) -> Operation:
@@ -84,7 +87,8 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         f"Start with the list [{numbers[0]}] and put in the numbers "
         f"{', '.join(map(str, numbers[1:]))} one at a time, in turn 1 the first of them, in turn 2 "
         "the second, and so on, so that the list is always in rising order; a number that is in "
-        f"the list already is not put in again. Which is number {asked} of the list at the end?",
+        f"the list already is not put in again. Which is number {asked} of the list at the end, "
+        "counted from the smallest, which is number 1?",
         sheet.nodes,
     )
 

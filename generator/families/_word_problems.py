@@ -70,9 +70,12 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         sentences.append(sentence)
         others = [ref for ref in known if isinstance(ref, Ref) and ref != known[base]][-3:]
         more = [Slip("condition", REVERSED[operation], operands)] if operation in REVERSED else []
-        known.append(sheet.compute(f"the {name}", operation, operands, *more, others=others))
+        ref = sheet.compute(
+            f"the number of {name}", operation, operands, *more, others=others, confused=True
+        )
+        known.append(ref)
     sheet.compute("the total", TOTAL, known, *dropped_terms(known))
-    return Problem(" ".join([*sentences, "How many things are there in all?"]), sheet.nodes)
+    return Problem(" ".join([*sentences, "How many things of all these kinds does it have together?"]), sheet.nodes)
 
 
 def _relation(
