@@ -13,6 +13,7 @@ inspect eval evals/agent_process.py -T critic=critique -T votes=8 --model openai
 inspect eval evals/agent_process.py -T subset=tau2 -T context=32768 --model vllm/Qwen/Qwen3-8B
 inspect eval evals/agent_process.py -T source=my.jsonl --model openai/gpt-4o-mini
 inspect eval misstep/agent_process.sample --model openai/gpt-4o-mini
+inspect eval misstep/agent_process.generated -T seed=7 -T n=300 --model openai/gpt-4o-mini
 """
 
 from inspect_ai import Task, task
@@ -48,12 +49,15 @@ def agent_process(
     wording: Wording = "own",
     accept: str | None = None,
     order: RowOrder = "interleaved",
+    seed: int = 0,
+    n: int = 120,
 ) -> Task:
     """Judge the steps of an agent, and find the first wrong one.
 
     Args:
         subset: Use only this set, or these: hotpotqa, gaia_dev, bfcl, tau2, or those of your file.
-        source: A registered source, or your own JSON, JSONL, CSV or Parquet file of trajectories.
+        source: A registered source, your own JSON, JSONL, CSV or Parquet file of trajectories, or
+            generated for trajectories that are made for the run.
         critic: labels (a label for every step in one reply, as published), critique (the first
             wrong step), stepwise, reward (the first step under a threshold), a baseline (no_error,
             last_step, uniform, label_distribution), or your own solver as `file.py@solver`.
@@ -69,9 +73,12 @@ def agent_process(
         accept: The sha256 of a changed copy of a registered source that you want to use.
         order: The order of rows: interleaved, so that the first rows have both classes and all
             sets, or published: as in the file.
+        seed: The seed of generated trajectories.
+        n: The number of generated trajectories.
     """
+    keep = wording == "published"
     dataset = trajectory_dataset(
-        source, subset, accept, tool_result_chars, keep_messages=wording == "published", order=order
+        source, subset, accept, tool_result_chars, keep, order=order, seed=seed, n=n
     )
     judged_by = find_agent_critic(critic, dataset, votes, style, calls, threshold, context, wording)
     labelled = has_step_labels(dataset)

@@ -26,4 +26,5 @@ from misstep.generator._solutions import (
     solutions as solutions,
 )
 from misstep.generator._wording import ANSWERS as ANSWERS
+from misstep.generator._worlds import WORLDS as WORLDS, trajectories as trajectories
 from misstep.generator.families import FAMILIES as FAMILIES

@@ -204,9 +204,7 @@ def _rechecks(random: Random, problem: Problem, count: int, most: int) -> dict[i
         for operand in nodes[later].operands:
             if type(operand) is Ref:
                 used[operand.node] = later
-    able = [
-        node for node in range(last) if not nodes[node].remark and node + most - 1 < used[node]
-    ]
+    able = [node for node in range(last) if not nodes[node].remark and node + most - 1 < used[node]]
     if len(able) < count:
         raise DeadEndError
     found: dict[int, int] = {}

@@ -26,8 +26,6 @@ from misstep.generator._wording import FRAMES
 
 PART_SIZES = {4: (7, 13), 5: (9, 18)}
 """The range of the number of nodes in a part, by difficulty."""
-RUNS = (1, 1, 2, 2, 3)
-"""How many nodes of one part come before another part continues."""
 REMARKED = 9
 """One node in so many is a remark."""
 INNER = 3
@@ -107,17 +105,16 @@ def _part(random: Random, build: Build, size: int) -> _Part:
 
 
 def _interleaved(random: Random, sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the nodes of all parts in one order, which keeps the order of each part."""
-    done = [0] * len(sizes)
-    order: list[tuple[int, int]] = []
-    latest = -1
-    while left := [number for number, size in enumerate(sizes) if done[number] < size]:
-        number = random.choice([other for other in left if other != latest] or left)
-        for _ in range(min(random.choice(RUNS), sizes[number] - done[number])):
-            order.append((number, done[number]))
-            done[number] += 1
-        latest = number
-    return order
+    """Return the nodes of all parts in one order, which keeps the order of each part.
+
+    The nodes of every part are spread over the whole solution.
+    """
+    timed = [
+        (time, number, own)
+        for number, size in enumerate(sizes)
+        for own, time in enumerate(sorted(random.random() for _ in range(size)))
+    ]
+    return [(number, own) for _, number, own in sorted(timed)]
 
 
 def _moved(node: Node, number: int, place: dict[tuple[int, int], int]) -> Node:

@@ -10,31 +10,28 @@ from typing import Any
 
 from misstep.generator._graph import Node, Operation, Ref, Slip, text_of
 
-LEADS = (
-    "A remark: ",
-    "Beside this: ",
-    "By the way: ",
-    "As a side note: ",
-    "We also note this: ",
-)
+LEADS = ("A remark: ", "Beside this: ", "By the way: ", "As a side note: ", "We also note this: ")
 
 Text = Callable[..., str]
 """Writes a remark about the value of a quantity, if it is about one."""
 
 
 def remark(random: Random, about: Sequence[tuple[Ref, Node]]) -> Node:
-    """Return a remark, about one of the nodes or about numbers of its own."""
-    kinds = [*FREE, *(KINDS_ABOUT if about else ())]
-    error_type = random.choice(kinds)
+    """Return a remark, about one of the nodes if there are any, or about numbers of its own."""
+    error_type = random.choice(INFERENCES)
     lead = random.choice(LEADS)
     if error_type in FREE:
         return _node(lead, error_type, (), 0, *FREE[error_type](random))
-    ref, node = random.choice(about)
-    return _node(lead, error_type, (ref,), node.part, *KINDS_ABOUT[error_type](random, node.name))
+    a, b = random.randrange(3, 20), random.randrange(12, 60)
+    operand, name, part = a * b, f"{a} × {b}", 0
+    if about:
+        operand, node = random.choice(about)
+        name, part = node.name, node.part
+    return _node(lead, error_type, (operand,), part, *KINDS_ABOUT[error_type](random, name))
 
 
 def _node(
-    lead: str, error_type: str, operands: tuple[Ref, ...], part: int, valid: Text, invalid: Text
+    lead: str, error_type: str, operands: tuple[Any, ...], part: int, valid: Text, invalid: Text
 ) -> Node:
     def operation(text: Text, holds: bool) -> Operation:
         return Operation(lambda *given: holds, lambda *given: lead + text(*given))

@@ -8,11 +8,13 @@ from typing import Annotated, Any
 from inspect_ai.dataset import Dataset, MemoryDataset, Sample
 from pydantic import BaseModel, ConfigDict, Field
 
+from misstep.generator import VERSION, WORLDS, trajectories
 from misstep.loaders._files import read_rows
 from misstep.loaders._first_error import (
     FirstErrorRow,
     RowOrder,
     Subsets,
+    check_rows,
     dataset_name,
     first_error_sample,
     load_rows,
@@ -27,11 +29,14 @@ from misstep.loaders._trajectories import (
     StepLabel,
     read_messages,
 )
-from misstep.registry import DataError, MisstepError, RowKind
+from misstep.registry import DataError, MisstepError, RowKind, UnknownNameError
 from misstep.samples import StepLabelsMetadata
 from misstep.trajectories import render
 
 logger = logging.getLogger(__name__)
+
+GENERATED = "generated"
+"""The source of generated trajectories."""
 
 
 def trajectory_dataset(
@@ -42,23 +47,31 @@ def trajectory_dataset(
     keep_messages: bool = False,
     labels_only: bool = False,
     order: RowOrder = "interleaved",
+    seed: int = 0,
+    n: int = 120,
 ) -> MemoryDataset:
     """Return trajectories as samples: the task is the input, the first wrong step the target.
 
     Args:
-        source: A registered source, or the user's own file.
+        source: A registered source, the user's own file, or `generated`.
         subset: Use only this set.
         accept: The sha256 of a changed copy of a registered source.
         tool_result_chars: Cut the middle out of longer tool results.
         keep_messages: Keep the original messages and tools in the metadata.
         labels_only: Accept rows that have labels and no messages.
         order: The order of samples.
+        seed: The seed of generated trajectories.
+        n: The number of generated trajectories.
     """
     if tool_result_chars is not None and tool_result_chars < 1:
         raise MisstepError(f"tool_result_chars={tool_result_chars}: expected at least 1.")
     samples = []
     cut = media = 0
-    for row in ordered(_rows(source, subset, accept, "trajectory", "message_index"), order):
+    if source == GENERATED:
+        rows = _generated(seed, n, subset)
+    else:
+        rows = _rows(source, subset, accept, "trajectory", "message_index")
+    for row in ordered(rows, order):
         sample = first_error_sample(row)
         metadata = sample.metadata or {}
         original = row.extra.get(TRAJECTORY)
@@ -89,7 +102,20 @@ def trajectory_dataset(
             "see. Their places are marked.",
             *(media, len(samples)),
         )
-    return MemoryDataset(samples, name=dataset_name(source, subset))
+    name = f"worlds-{VERSION}-{seed}" if source == GENERATED else source
+    return MemoryDataset(samples, name=dataset_name(name, subset))
+
+
+def _generated(seed: int, n: int, subset: Subsets) -> list[FirstErrorRow]:
+    wanted = [subset] if isinstance(subset, str) else subset
+    for name in wanted or ():
+        if name not in WORLDS:
+            raise UnknownNameError("subset", name, WORLDS)
+    made = trajectories(seed, n)
+    raw = [row for row in made if wanted is None or row["subset"] in wanted]
+    rows, bad = check_rows(enumerate(raw, start=1), ("trajectory",))
+    assert not bad, bad  # noqa: S101 (our own rows)
+    return rows
 
 
 def _rows(

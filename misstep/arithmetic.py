@@ -59,6 +59,8 @@ def _starts_clean(before: str, side: str) -> bool:
     if last.isalpha():
         word = _WORD_BEFORE.search(before)
         is_word = word is not None and len(word[1]) > 1 and not word[1].startswith("\\")
+        if word is not None and word[1] == "mod":
+            return False
         return is_word and before[-1].isspace()
     return last in ("", *";:,.=<>≤≥≈")
 

@@ -92,9 +92,9 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     sheet.add("the end", CLOSE_ALL, (state,), CLOSED, end_slips, text=_spaced)
     return Problem(
         f"Read the brackets {' '.join(text)} from the left, character 1 first. An opening bracket "
-        "is put on top of those that are open; a closing one closes the top one if there is one and "
-        "it is of the same kind, and is passed over otherwise. Which brackets are missing at the end to close "
-        "those that are open, in the order in which they must come?",
+        "is put on top of those that are open; a closing one closes the top one if there is one "
+        "and it is of the same kind, and is passed over otherwise. Which brackets are missing at "
+        "the end to close those that are open, in the order in which they must come?",
         sheet.nodes,
     )
 

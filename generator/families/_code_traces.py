@@ -126,7 +126,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     body = [_Statement(random, name, f"{name}i", difficulty, function) for name in targets]
     ends = [
         _Statement(random, name, "".join(targets), difficulty, function)
-        for name in ("d", "e", "g")[: after - 1] + ("result",)
+        for name in (*("d", "e", "g")[: after - 1], "result")
     ]
     lines.append(f"for i in range({start}, {start + passes}):")
     lines += [f"    {line}" for statement in body for line in statement.code()]
@@ -142,9 +142,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     if sheet.values != list(_run(lines, (*targets, *(end.target for end in ends)))):
         raise AssertionError("a program does not compute what its nodes compute")
     listing = "\n".join(lines)
-    return Problem(
-        f"Here is a Python program:\n{listing}\nWhat is result at the end?", sheet.nodes
-    )
+    return Problem(f"Here is a Python program:\n{listing}\nWhat is result at the end?", sheet.nodes)
 
 
 def _execute(sheet: NumberSheet, statement: _Statement, state: dict[str, Any], when: str) -> None:

@@ -60,7 +60,11 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
             sums.append(sheet.compute(name, TOTAL, open_cases, *dropped, others=sums[-1:]))
             open_cases = []
     terms = sums or open_cases
-    sheet.compute("the total", TOTAL, terms, *dropped_terms(terms))
+    twice = [
+        Slip("swapped_roles", TOTAL, (*terms[:place], terms[place - 1], *terms[place + 1 :]))
+        for place in range(len(terms))
+    ]
+    sheet.compute("the total", TOTAL, terms, *dropped_terms(terms), *twice)
     sentences += [*subtotals, "How many tickets are there in all, without those that are torn up?"]
     return Problem(" ".join(sentences), sheet.nodes)
 

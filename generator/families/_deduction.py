@@ -86,7 +86,14 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         operands = (known[first], known[second])
         known.append(sheet.add(name, operation, operands, FRAMES, slips, text=_comes))
     slips = _count_slips(names, known)
-    sheet.add("count", _count(names), known, COUNTED, slips, lambda count: type(count) is int and 0 <= count <= len(names))
+    sheet.add(
+        "count",
+        _count(names),
+        known,
+        COUNTED,
+        slips,
+        lambda count: type(count) is int and 0 <= count <= len(names),
+    )
     sentences.append("How many of these guests come?")
     return Problem(" ".join(sentences), sheet.nodes)
 

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import DeadEndError, Operation, Problem, Ref, Slip
+from misstep.generator._graph import Operation, Problem, Ref, Slip
 from misstep.generator._numbers import NumberSheet
 from misstep.generator._wording import CODE_FRAMES
 
@@ -65,7 +65,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     modulo = _Modulo(m)
     known: list[Any] = [first]
     lines = [f"r1 = {first}"]
-    sheet = NumberSheet(lambda value: type(value) is int and 0 <= value < m, CODE_FRAMES)
+    sheet = NumberSheet(lambda value: type(value) is int and 0 < value < m, CODE_FRAMES)
     for number in range(2, size + 2):
         latest = len(known) - 1
         base = latest if random.random() < 0.6 else random.randrange(len(known))
@@ -73,13 +73,15 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         if second == base:
             second = base - 1
         code, operation, operands, slips = _line(
-            random, m, modulo, (base, known[base], sheet.value(known[base])), (second, known[second])
+            random,
+            m,
+            modulo,
+            (base, known[base], sheet.value(known[base])),
+            (second, known[second]),
         )
         lines.append(f"r{number} = {code}")
         others = [ref for ref in known if isinstance(ref, Ref) and ref not in operands][-2:]
         ref = sheet.compute(f"r{number}", operation, operands, *slips, others=others)
-        if sheet.value(ref) == 0:
-            raise DeadEndError
         known.append(ref)
     return Problem(
         f"Here x mod {m} is the remainder, from 0 to {m - 1}, of x when it is divided by {m}, and "

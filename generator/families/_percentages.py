@@ -60,7 +60,11 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
             and 100 % (now * rate / 100).denominator == 0
             and random.random() < 0.8
         )
-        change = f"{way} by {rate}% of its value just before this change" if by_rate else f"{way} by {amount}"
+        change = (
+            f"{way} by {rate}% of its value just before this change"
+            if by_rate
+            else f"{way} by {amount}"
+        )
         sentences.append(f"Change {number}: it goes {change}.")
         by: Any = amount
         if by_rate:

@@ -36,9 +36,7 @@ NONE = Operation(
     lambda a, b: f"(1 - {a}) × (1 - {b})",
     lambda a, b: f"1 - {a} - {b} + {a} × {b}",
 )
-TIMES = Operation(
-    lambda a, b: exact(a * b), lambda a, b: f"{a} × {b}", lambda a, b: f"{b} × {a}"
-)
+TIMES = Operation(lambda a, b: exact(a * b), lambda a, b: f"{a} × {b}", lambda a, b: f"{b} × {a}")
 MIXED = Operation(
     lambda a, b: exact((a + b) / 2),
     lambda a, b: f"1/2 × {a} + 1/2 × {b}",

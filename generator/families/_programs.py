@@ -5,14 +5,7 @@ from random import Random
 from typing import Any
 
 from misstep.generator._graph import Operation, Problem, Slip, Slips, text_of
-from misstep.generator._numbers import (
-    ADD,
-    MULTIPLY,
-    SUBTRACT,
-    TOTAL,
-    NumberSheet,
-    positive,
-)
+from misstep.generator._numbers import ADD, MULTIPLY, SUBTRACT, TOTAL, NumberSheet, positive
 from misstep.generator._wording import CODE_FRAMES
 
 ERROR_TYPES = "wrong_operation dropped_case misread off_by_one swapped_roles condition"
@@ -50,7 +43,8 @@ REST = Operation(lambda items: items[1:], lambda items: f"{text_of(items)} witho
 BUT_LAST = Operation(lambda items: items[:-1], REST.show)
 KEEP = Operation(lambda items: items, REVERSE.show)
 ITEM = Operation(
-    lambda items, place: items[place], lambda items, place: f"the item with index {place} in {text_of(items)}"
+    lambda items, place: items[place],
+    lambda items, place: f"the item with index {place} in {text_of(items)}",
 )
 ITEM_FROM_ONE = Operation(lambda items, place: items[place - 1], ITEM.show)
 SUM = Operation(lambda items: sum(items), lambda items: TOTAL.show(*items))

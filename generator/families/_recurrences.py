@@ -1,4 +1,4 @@
-"""Sequences given by a recurrence: terms, running sums, and a formula that is proved by induction."""
+"""Sequences given by a recurrence: terms, running sums, and a formula proved by induction."""
 
 from random import Random
 from typing import Any
@@ -8,6 +8,7 @@ from misstep.generator._numbers import ADD, NumberSheet
 from misstep.generator._wording import FRAMES
 
 ERROR_TYPES = "sign misread off_by_one swapped_roles overgeneralisation missing_base"
+LATE = "overgeneralisation missing_base"
 SHORTEST = 4
 """The smallest number of nodes: a term, the proof, a value and the sum."""
 SIZES = {1: (1, 4), 2: (2, 9), 3: (5, 40)}

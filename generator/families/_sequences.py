@@ -58,7 +58,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         f"A sequence has term 1 equal to {first}. Difference 1 is {difference}, and each further "
         f"difference is {growth} more than the one before. To get from a term to the next, add the "
         "difference: difference 1 takes term 1 to term 2, difference 2 takes term 2 to term 3, and "
-        f"so on. But if the term that one starts from is divisible by {by}, subtract the difference "
-        f"instead. {asked}",
+        f"so on. But if the term that one starts from is divisible by {by}, subtract the "
+        f"difference instead. {asked}",
         sheet.nodes,
     )

@@ -1,6 +1,6 @@
 """A spreadsheet whose cells have units: sums, ranges and differences across units."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -81,12 +81,13 @@ class _Sheet:
     def _times(self, one: int, by: int) -> tuple[Operation, tuple[Any, ...], list[Slip]]:
         return MULTIPLY, (self.cells[one], by), []
 
-    def _two(
-        self, one: int, two: int, sign: int
-    ) -> tuple[Operation, tuple[Any, ...], list[Slip]]:
+    def _two(self, one: int, two: int, sign: int) -> tuple[Operation, tuple[Any, ...], list[Slip]]:
         operands = (self.cells[one], self.cells[two])
         factors = (self.factors[one], self.factors[two])
-        slips = [Slip("sign", _joined(factors, -sign), operands), *self._units(factors, operands, sign)]
+        slips = [
+            Slip("sign", _joined(factors, -sign), operands),
+            *self._units(factors, operands, sign),
+        ]
         return _joined(factors, sign), operands, slips
 
     def _units(

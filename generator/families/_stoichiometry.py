@@ -14,14 +14,13 @@ SUBSTANCES = words(
     "nitrol oxene parite quorin rostal selane tarine urvite valene wexite xylate yttrol zarine"
 )
 REAGENTS = words(
-    "aquil brenol cintar dorvan estol fenwar grisol hartal isvan jorvel kintol larvan mestol norvar "
-    "ostrel pintar quastol rendar sintol torvan"
+    "aquil brenol cintar dorvan estol fenwar grisol hartal isvan jorvel kintol larvan mestol "
+    "norvar ostrel pintar quastol rendar sintol torvan "
+    "ulvar vestol wintar yarvan zestol"
 )
 """Invented names: the problem gives everything that is known about them."""
 AMOUNTS = {1: (2, 9), 2: (4, 25), 3: (12, 90)}
-LEAST = Operation(
-    min, lambda a, b: f"min({a}, {b})", lambda a, b: f"({a} + {b}) - max({a}, {b})"
-)
+LEAST = Operation(min, lambda a, b: f"min({a}, {b})", lambda a, b: f"({a} + {b}) - max({a}, {b})")
 UNLIMITED = Operation(max, lambda a, b: f"min({a}, {b})")
 WITH_MASS = Operation(lambda a, g, m: exact(a + Fraction(g, m)), lambda a, g, m: f"{a} + {g} ÷ {m}")
 WITH_GRAMS = Operation(lambda a, g, m: a + g, lambda a, g, m: f"{a} + {g}")

@@ -75,7 +75,10 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         )
         known.append(ref)
     sheet.compute("the total", TOTAL, known, *dropped_terms(known))
-    return Problem(" ".join([*sentences, "How many things of all these kinds does it have together?"]), sheet.nodes)
+    return Problem(
+        " ".join([*sentences, "How many things of all these kinds does it have together?"]),
+        sheet.nodes,
+    )
 
 
 def _relation(

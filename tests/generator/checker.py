@@ -141,11 +141,11 @@ def remark_is_valid(text, names, get):
     n = [int(number) for number in re.findall(r"\d+", text)]
     if text.startswith("adding"):
         by, name, total, many, few, total_again, first, second = re.fullmatch(
-            r"adding (\d+) to (.*) gives (-?\d+)\. Every multiple of (\d+) is a multiple of (\d+)\. "
-            r"As (-?\d+) is a multiple of (\d+), it is a multiple of (\d+)\.",
+            r"adding (\d+) to (.*) gives (-?\d+)\. Every multiple of (\d+) is a multiple of (\d+)"
+            r"\. As (-?\d+) is a multiple of (\d+), it is a multiple of (\d+)\.",
             text,
         ).groups()
-        premises = get(_name(name, names)) + int(by) == int(total) and total == total_again
+        premises = _value(name, names, get) + int(by) == int(total) and total == total_again
         rule = int(many) % int(few) == 0
         return premises and rule and int(total) % int(first) == 0 and (first, second) == (many, few)
     if text.startswith("let S"):
@@ -154,7 +154,7 @@ def remark_is_valid(text, names, get):
             r"dividing both sides by T gives S = (\d+) back\.",
             text,
         ).groups()
-        term = get(_name(name, names)) + int(number) * (1 if sign == "plus" else -1)
+        term = _value(name, names, get) + int(number) * (1 if sign == "plus" else -1)
         return factor == again == back and term != 0
     if text.startswith("the primes"):
         primes, numbers = n[:3], n[3:6]
@@ -162,9 +162,10 @@ def remark_is_valid(text, names, get):
         divides = all(number % prime == 0 for prime, number in zip(primes, numbers, strict=True))
         return divides and len(set(primes)) == 1
     if text.startswith("whole numbers leave"):
-        listed, by = re.match(r"whole numbers leave the remainders (.*) when .* by (\d+), ", text)[
-            1
-        ], int(re.search(r"divided by (\d+)", text)[1])
+        listed, by = (
+            re.match(r"whole numbers leave the remainders (.*) when .* by (\d+), ", text)[1],
+            int(re.search(r"divided by (\d+)", text)[1]),
+        )
         assert n.count(by) >= 4
         return {int(case) for case in re.findall(r"\d+", listed)} == set(range(by))
     if "By induction it is one" in text:
@@ -183,6 +184,13 @@ def remark_is_valid(text, names, get):
 
 def _more(number, factor, strict):
     return number**2 > factor * number if strict else number**2 >= factor * number
+
+
+def _value(name, names, get):
+    """The value of a quantity, or of a product of two numbers."""
+    if product := re.fullmatch(r"(\d+) × (\d+)", name):
+        return int(product[1]) * int(product[2])
+    return get(_name(name, names))
 
 
 def _name(name, names):

@@ -110,7 +110,9 @@ def counting(problem):
 def kinematics(problem):
     given = {"the start": int(re.search(r"starts (\d+) m east", problem)[1])}
     rules, place = {}, "the start"
-    legs = re.findall(r"Leg (\d+): (\d+) (h|km|hm) (\d+) (?:min at (\d+) m a minute|m) (\w+)", problem)
+    legs = re.findall(
+        r"Leg (\d+): (\d+) (h|km|hm) (\d+) (?:min at (\d+) m a minute|m) (\w+)", problem
+    )
     for number, large, unit, small, speed, way in legs:
         large, small, length = int(large), int(small), f"the length of leg {number}"
         if unit == "h":
@@ -136,19 +138,34 @@ def stoichiometry(problem):
     rules = {amount(name): lambda get: Fraction(int(mass), int(molar))}
     kinds = (
         (r"Each mole of (\w+) gives (\d+) moles of (\w+)\.", lambda x, n: x * n[0]),
-        (r"Every (\d+) moles of (\w+) give (\d+) moles of (\w+)\.", lambda x, n: Fraction(x) * n[1] / n[0]),
-        (r"(\d+) moles of (\w+) are lost; every remaining mole of \2 gives one mole of (\w+)\.",
-         lambda x, n: x - n[0]),
-        (r"Each mole of (\w+) needs one mole of (\w+) to give one mole of (\w+); there are (\d+) "
-         r"moles of \2, and \1 that gets none gives no \3\.", lambda x, n: min(x, n[0])),
-        (r"Each mole of (\w+) gives one mole of (\w+), and a further (\d+) g of \2, at (\d+) g a "
-         r"mole, are added\.", lambda x, n: x + Fraction(n[0], n[1])),
-        (r"Each mole of (\w+) gives one mole of (\w+), and (\d+) further moles of \2 are added\.",
-         lambda x, n: x + n[0]),
+        (
+            r"Every (\d+) moles of (\w+) give (\d+) moles of (\w+)\.",
+            lambda x, n: Fraction(x) * n[1] / n[0],
+        ),
+        (
+            r"(\d+) moles of (\w+) are lost; every remaining mole of \2 gives one mole of (\w+)\.",
+            lambda x, n: x - n[0],
+        ),
+        (
+            r"Each mole of (\w+) needs one mole of (\w+) to give one mole of (\w+); there are "
+            r"(\d+) moles of \2, and \1 that gets none gives no \3\.",
+            lambda x, n: min(x, n[0]),
+        ),
+        (
+            r"Each mole of (\w+) gives one mole of (\w+), and a further (\d+) g of \2, at (\d+) g "
+            r"a mole, are added\.",
+            lambda x, n: x + Fraction(n[0], n[1]),
+        ),
+        (
+            r"Each mole of (\w+) gives one mole of (\w+), and (\d+) further moles of \2 are "
+            r"added\.",
+            lambda x, n: x + n[0],
+        ),
     )
     for sentence in sentences(problem)[1:-2]:
         [(found, compute)] = [
-            (found, compute) for pattern, compute in kinds
+            (found, compute)
+            for pattern, compute in kinds
             if (found := re.fullmatch(pattern, sentence))
         ]
         words = [group for group in found.groups() if not group.isdigit()]
@@ -283,7 +300,7 @@ def modular_arithmetic(problem):
             k, base, c = found.groups()
             rules[name] = lambda get, k=int(k), b=base, c=int(c): k * (get(b) + c) % m
         else:
-            rules[name] = lambda get, tokens=inner.split(" "): _evaluated(tokens, get) % m
+            rules[name] = lambda get, code=inner: _evaluated(code.split(" "), get) % m
     return Rules(given, rules, asked)
 
 
@@ -305,7 +322,8 @@ def recurrences(problem):
         problem,
     ).groups()
     v1, k, added = map(
-        int, re.search(r"v\(1\) = (\d+), .* v\(n \+ 1\) = (\d+) × v\(n\) \+ (\d+)", problem).groups()
+        int,
+        re.search(r"v\(1\) = (\d+), .* v\(n \+ 1\) = (\d+) × v\(n\) \+ (\d+)", problem).groups(),
     )
     given, rules = {"u(1)": int(u1), "u(2)": int(u2)}, {}
     sign = 1 if mark == "+" else -1
@@ -355,12 +373,14 @@ def read_recurrence(text, rules):
 
 
 def scheduling(problem):
-    begin, hours = map(int, re.match(r"Task 1 starts at hour (\d+) and takes (\d+)", problem).groups())
+    begin, hours = map(
+        int, re.match(r"Task 1 starts at hour (\d+) and takes (\d+)", problem).groups()
+    )
     given, rules = {"the start of task 1": begin}, {}
     rules["the end of task 1"] = lambda get: get("the start of task 1") + hours
     tasks = re.findall(
-        r"Task (\d+) takes (\d+) hours; it starts as soon as (all of |at least one of |)(.*?) (?:is|are) "
-        r"done(?:, but not before hour (\d+))?\.",
+        r"Task (\d+) takes (\d+) hours; it starts as soon as (all of |at least one of |)(.*?) "
+        r"(?:is|are) done(?:, but not before hour (\d+))?\.",
         problem,
     )
     for number, hours_of, how, waits, release in tasks:
@@ -531,8 +551,9 @@ def read_program(text, rules):
     if statement and name.rpartition(" ")[2] in rules.about["sums"]:
         terms = re.search(r"(\d+(?: \+ \d+)*) = ", text)[1]
         return statement._replace(
-            holds=lambda get: statement.holds(get)
-            and sorted(terms.split(" + ")) == sorted(map(str, get(before)))
+            holds=lambda get: (
+                statement.holds(get) and sorted(terms.split(" + ")) == sorted(map(str, get(before)))
+            )
         )
     return statement
 
@@ -574,8 +595,9 @@ def read_brackets(text, rules):
         missing = re.search(r"missing: (.*)\.$", text)[1]
         last = rules.about["last"]
         return Statement("the end", _stack(missing), lambda get: _stack(opened) == get(last))
-    found = re.search(r"character (\d+).*it is (\S)(?: \(open before it: (\d+)\))?.*open now: (.*)\.$",
-                      text, re.I)
+    found = re.search(
+        r"character (\d+).*it is (\S)(?: \(open before it: (\d+)\))?.*open now: (.*)\.$", text, re.I
+    )
     number, read, depth, value = found.groups()
 
     def holds(get):

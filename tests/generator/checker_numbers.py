@@ -8,9 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 NUMBER = r"-?\d+(?:/\d+|\.\d+)?"
-EQUATION = re.compile(
-    rf"((?:max|min|mod|[\d\s+\-×÷()./,*%^])+?) = ({NUMBER})(?![\d/])(?!\.\d)"
-)
+EQUATION = re.compile(rf"((?:max|min|mod|[\d\s+\-×÷()./,*%^])+?) = ({NUMBER})(?![\d/])(?!\.\d)")
 TOKEN = re.compile(r"\d+/\d+|\d+\.\d+|\d+|max|min|mod|//|[-+×÷(),*%^]")
 
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix, hstack
 
 WORD = re.compile(r"[a-z_]+|\d+|[^\w\s]")
 SMALL = 20
-WIDTH = 1 << 14
+WIDTH = 1 << 13
 
 
 class Look:
@@ -31,7 +31,7 @@ class Look:
         self.words = hashed(texts)
 
     def error_or_correct(self, count):
-        """Tell rows with an error from rows without: the accuracy after `count` rows, and chance."""
+        """Tell rows with an error from others: the accuracy after `count` rows, and chance."""
         rows = csr_matrix(
             (np.ones(len(self.owner)), (self.owner, np.arange(len(self.owner)))),
             shape=(len(self.sizes), len(self.owner)),
@@ -137,7 +137,7 @@ def logs(counts):
     return made
 
 
-def trained(features, classes, shrink=1.0, rounds=50):
+def trained(features, classes, shrink=1.0, rounds=25):
     """The weights of a logistic regression, the last one for the constant."""
     signs = np.where(classes, 1.0, -1.0)
 
