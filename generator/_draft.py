@@ -25,8 +25,9 @@ from misstep.generator._graph import (
 from misstep.generator._long import long_problem
 from misstep.samples import third_of
 
-Outcome = Literal["plain", "cancelled", "corrected"]
-"""The error stays, a second error restores the answer, or a re-check corrects it."""
+Outcome = Literal["plain", "cancelled", "corrected", "miscorrected"]
+"""The error stays, a second error restores the answer, a re-check corrects it, or a re-check of a
+right result is wrong."""
 
 HARD = 4
 """The first difficulty with long solutions."""
@@ -73,23 +74,20 @@ class Draft:
     problem: Problem
     layout: Sequence[Sequence[Fact]]
     """The facts of every step."""
-    step_of: Mapping[int, int]
-    """The step that states a node."""
+    step_of: Mapping[Fact, int]
+    """The step that states a fact."""
     frames: Sequence[str]
     right: Sequence[Any]
     node: int
     slip: Slip
+    label: int
+    """The index of the step with the error."""
     wrong: Sequence[Any]
     """The values at the end if the error is shown."""
     outcome: Outcome = "plain"
     odd: Container[int] = ()
     """The nodes that are written in an unusual way."""
     forced: Mapping[int, Any] = field(default_factory=dict)
-
-    @property
-    def label(self) -> int:
-        """The index of the step with the error."""
-        return self.step_of[self.node]
 
 
 def draw(
@@ -113,15 +111,17 @@ def draw(
     right = evaluate(nodes, {}, {})
     rechecks = _rechecks(random, problem, again, most)
     layout = _layout(random, len(nodes), rechecks, steps, most)
-    step_of = {fact: at for at, step in enumerate(layout) for fact in step if type(fact) is int}
+    step_of = {fact: at for at, step in enumerate(layout) for fact in step}
     frames = [random.choice(each.frames) for each in nodes]
     odd = {place for place in range(len(nodes)) if random.random() < ODD}
     unseen = hard and random.random() >= CALCULATED
-    order = list(range(len(nodes)))
+    order = list(step_of)
     random.shuffle(order)
-    for node in order:
-        if position not in ("any", third_of(step_of[node], steps)):
+    for fact in order:
+        label = step_of[fact]
+        if position not in ("any", third_of(label, steps)):
             continue
+        node = fact.node if isinstance(fact, Again) else fact
         found = _slip(random, problem, right, node, error_types, unseen)
         if found is None:
             continue
@@ -129,8 +129,10 @@ def draw(
         odd = {place for place in odd if nodes[place].operation.odd is not None}
         if slip.operation.odd is None:
             odd.discard(node)
-        draft = Draft(problem, layout, step_of, frames, right, node, slip, wrong, odd=odd)
-        if node in rechecks.values():
+        draft = Draft(problem, layout, step_of, frames, right, node, slip, label, wrong, odd=odd)
+        if isinstance(fact, Again):
+            draft.outcome = "miscorrected"
+        elif node in rechecks.values():
             draft.wrong, draft.outcome = draft.right, "corrected"
         elif random.random() < CANCELLED:
             _cancel(random, draft, rechecks)

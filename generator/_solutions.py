@@ -202,8 +202,10 @@ def _steps(
         node = nodes[place]
         label = wording.part.format(part=node.part) if node.part else ""
         if isinstance(fact, Again):
-            given = operands_of(node.operands, values)
-            sentence = node.say(node.frames[0], node.operation, given, values[place])
+            wrong = draft.outcome == "miscorrected" and place in slips
+            computed = slips[place] if wrong else node
+            given = operands_of(computed.operands, values)
+            sentence = node.say(node.frames[0], computed.operation, given, values[place])
             return label + wording.again.format(step=sentence)
         computed = slips.get(place, node)
         given = operands_of(computed.operands, values)

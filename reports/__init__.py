@@ -22,6 +22,15 @@ from misstep.reports._breakdowns import (
     groupings,
     votes_curve,
 )
+from misstep.reports._calibration import (
+    ability_on,
+    calibrate,
+    critic_records,
+    rank_agreement,
+    responses_of,
+    row_records,
+    short_set,
+)
 from misstep.reports._charts import chart_bytes, chart_library, save_chart
 from misstep.reports._checkpoints import checkpoints, read_tag
 from misstep.reports._comparison import Comparison, compare

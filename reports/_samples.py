@@ -33,7 +33,7 @@ from misstep.verdicts import NO_ERROR, Unread
 
 FACETS = (
     *("subset", "generator", "domain", "error_type", "error_kind", "family", "outcome"),
-    *("position", "task", "task_l2", "origin", "level", "source"),
+    *("position", "task", "task_l2", "origin", "level", "source", "difficulty", "distance"),
 )
 """Keys of sample metadata by which results are grouped."""
 

@@ -13,6 +13,10 @@ from misstep.scorers import Estimate, share
 
 MANY = 6
 """Errors with this many dependants or more are one group."""
+LONG = 25
+"""Larger lengths and indices are grouped by tens."""
+DISTANCES = (0, 1, 2, 4, 8, 16, 32)
+"""The smallest distance of each group."""
 
 SHUFFLES = 2000
 SEED = 42
@@ -62,21 +66,47 @@ def _dependants(sample: SampleRecord) -> Group:
     return f"{MANY} or more" if count >= MANY else str(count)
 
 
-def _length(sample: SampleRecord) -> int:
-    return sample.n_steps or 0
+def _by_tens(number: int) -> Group:
+    low = number // 10 * 10
+    return number if number < LONG else f"{low}-{low + 9}"
+
+
+def _first_number(group: Group) -> int:
+    return int(str(group).partition("-")[0].removesuffix(" or more"))
+
+
+def _length(sample: SampleRecord) -> Group:
+    return _by_tens(sample.n_steps or 0)
+
+
+def _distance(sample: SampleRecord) -> Group:
+    steps = int(sample.facets.get("distance", 0))
+    place = sum(least <= steps for least in DISTANCES) - 1
+    least, *more = DISTANCES[place:]
+    if not more:
+        return f"{least} or more"
+    return least if more[0] == least + 1 else f"{least}-{more[0] - 1}"
 
 
 THIRDS = ("early", "middle", "late")
 
 DIMENSIONS = (
-    Dimension("step", "Index of the wrong step", lambda sample: sample.label or 0, int),
+    Dimension(
+        "step", "Index of the wrong step", lambda sample: _by_tens(sample.label or 0), _first_number
+    ),
     Dimension(
         "third",
         "Third of the solution",
         lambda sample: error_third(sample) or "",
         lambda group: THIRDS.index(str(group)),
     ),
-    Dimension("length", "Number of steps", _length, int),
+    Dimension("length", "Number of steps", _length, _first_number),
+    Dimension(
+        "difficulty",
+        "Difficulty (4 and 5: long solutions)",
+        lambda sample: sample.facets.get("difficulty", ""),
+        str,
+    ),
     Dimension(
         "error_type",
         "Type of error",
@@ -85,7 +115,17 @@ DIMENSIONS = (
     ),
     Dimension("dependants", "Steps that depend on the error", _dependants, str),
     Dimension(
-        "false_alarms", "Number of steps (rows without an error)", _length, int, errors=False
+        "distance",
+        "Steps back to the earliest step that the wrong one depends on",
+        _distance,
+        _first_number,
+    ),
+    Dimension(
+        "false_alarms",
+        "Number of steps (rows without an error)",
+        _length,
+        _first_number,
+        errors=False,
     ),
 )
 

@@ -251,6 +251,8 @@ def _sample_row(judged: JudgedSample) -> DataRow:
         "error_type": sample.facets.get("error_type"),
         "outcome": sample.facets.get("outcome"),
         "dependants": sample.dependants,
+        "difficulty": sample.facets.get("difficulty"),
+        "distance": sample.facets.get("distance"),
         "verdict": score.predicted,
         "finding": judged.finding,
         "unread": score.unread,

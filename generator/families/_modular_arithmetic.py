@@ -45,14 +45,10 @@ class _Modulo:
             lambda a, b: f"({a} × {b}) mod {m}",
             lambda a, b: f"({b} × {a}) mod {m}",
         )
-        # Where the prime does not divide a, its exponent can be reduced by m - 1, but not by m.
         self.power = Operation(
             lambda a, e: pow(a, e, m),
             lambda a, e: f"({a}^{e}) mod {m}",
-            lambda a, e: f"({a}^({e} - {m - 1})) mod {m}",
-        )
-        self.reduced = Operation(
-            lambda a, e: pow(a, e - m, m), lambda a, e: f"({a}^({e} - {m})) mod {m}"
+            lambda a, e: f"({a}^({e} - 1) × {a}) mod {m}",
         )
         self.inverse = Operation(lambda a: pow(a, -1, m), lambda a: f"({a}^(-1)) mod {m}")
         self.opposite = Operation(lambda a: -a % m, self.inverse.show)
@@ -115,8 +111,7 @@ def _line(
         return f"({k} × ({x} + {c})) mod {m}", modulo.factored, given, slips
     if kind == "power" or (kind == "inverse" and value < 2):
         e = random.randrange(m + 2, 2 * m)
-        slips = [Slip("overgeneralisation", modulo.reduced, (a, e))]
-        return f"({x}^{e}) mod {m}", modulo.power, (a, e), slips
+        return f"({x}^{e}) mod {m}", modulo.power, (a, e), []
     if kind == "inverse":
         slips = [Slip("overgeneralisation", modulo.opposite, (a,))]
         return f"({x}^(-1)) mod {m}", modulo.inverse, (a,), slips

@@ -5,7 +5,7 @@ import pytest
 
 from misstep.loaders import recovery_dataset
 from misstep.registry import DataError, sizes, sources
-from tests.generator.checker import wrong_steps
+from tests.generator.checker import judged
 
 ORDER = (
     "multistep_arithmetic",
@@ -153,7 +153,7 @@ def test_generated_problems_begin_rightly_and_then_go_wrong():
     for sample in dataset:
         told = sample.metadata
         steps = [*told["correct_steps"], told["incorrect_step"]]
-        wrong, _, answer, _ = wrong_steps(told["task"], sample.input, steps)
+        wrong, _, answer, _ = judged(told["task"], sample.input, steps)
         assert wrong == [False] * told["mistake_index"] + [True], sample.id
         assert answer == sample.target
         assert 0 < told["mistake_index"] < told["n_steps"] - 1
