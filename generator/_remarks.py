@@ -23,11 +23,12 @@ def remark(random: Random, about: Sequence[tuple[Ref, Node]]) -> Node:
     if error_type in FREE:
         return _node(lead, error_type, (), 0, *FREE[error_type](random))
     a, b = random.randrange(3, 20), random.randrange(12, 60)
-    operand, name, part = a * b, f"{a} × {b}", 0
+    operands: tuple[Any, ...] = (a * b,)
+    name, part = f"{a} × {b}", 0
     if about:
-        operand, node = random.choice(about)
-        name, part = node.name, node.part
-    return _node(lead, error_type, (operand,), part, *KINDS_ABOUT[error_type](random, name))
+        ref, node = random.choice(about)
+        operands, name, part = (ref,), node.name, node.part
+    return _node(lead, error_type, operands, part, *KINDS_ABOUT[error_type](random, name))
 
 
 def _node(

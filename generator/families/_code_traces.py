@@ -95,8 +95,8 @@ class _Statement:
             up = Slip("overgeneralisation", ROUNDED_UP, (x, k, y))
             return WHOLE, (x, k, y), [up, Slip("swapped_roles", WHOLE, (y, k, x))]
         if self.kind == "branch":
-            given = (x, y, self.more)
-            return BRANCH, given, [Slip("condition", OTHER_BRANCH, given)]
+            branch = (x, y, self.more)
+            return BRANCH, branch, [Slip("condition", OTHER_BRANCH, branch)]
         p, q, m = self.function
         called = Operation(
             lambda x, y: (x * p + q) % m + y,

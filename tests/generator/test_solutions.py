@@ -12,7 +12,7 @@ from misstep.generator._graph import DeadEndError
 from misstep.registry import MisstepError
 from misstep.samples import third_of
 
-PINNED = "1960382ec7733678c8129d5529f808809aa7ff17cfe0d21daf8e8d93b9b2c309"
+PINNED = "9e0e8976b9b4d0cd1fd958c65289bbb38ee158ba382b329d4643d4cb44637918"
 """Of the first rows of seed 7. If this changes, VERSION must change too."""
 
 
