@@ -78,13 +78,13 @@ def main(rows):
     for name in FAMILIES:
         short, long = seen[name, False], seen[name, True]
         print(f"  {name}: {short} short and {long} long rows, {said[name]} disagreements")
-    for difficulty in (2, "4,5"):
-        made = list(solutions(11, rows, difficulty=difficulty))
+    for difficulty, count in ((2, rows), ("4,5", rows // HARD * 2)):
+        made = list(solutions(11, count, difficulty=difficulty))
         print(f"difficulty {difficulty}: found by a calculator")
         shares = calculated(made)
         print("  " + ", ".join(f"{name} {share:.1%}" for name, share in shares.items()))
         print(f"  all families {sum(shares.values()) / len(shares):.1%}")
-        look, half = Look(made), rows // 2
+        look, half = Look(made), count // 2
         for name in ("error_or_correct", "wrong_step"):
             share, chance = getattr(look, name)(half)
             print(f"  {name}, {half} rows each: {share:.1%}, by chance {chance:.1%}")
