@@ -52,7 +52,10 @@ def styled(style: str, facts: Sequence[str]) -> str:
     if style == "prose":
         return "\n".join(facts)
     if style == "latex":
-        return "\n".join(r"\item " + _EQUATION.sub(_formula, fact) for fact in facts)
+        # A fact with a power may be a formula of n, which is not an equation of numbers.
+        return "\n".join(
+            r"\item " + (fact if "^" in fact else _EQUATION.sub(_formula, fact)) for fact in facts
+        )
     mark = "- " if style == "bullets" else "# "
     return "\n".join(mark + fact.replace("\n", f"\n{mark}") for fact in facts)
 

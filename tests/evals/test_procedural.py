@@ -6,7 +6,7 @@ import misstep.registry.entry_point  # noqa: F401
 from misstep.evals.procedural import procedural
 from misstep.generator import FAMILIES
 from misstep.loaders import FirstErrorRow, LazyDataset, RowStream, procedural_dataset
-from misstep.registry import MisstepError, evals
+from misstep.registry import MisstepError, evals, sizes
 from misstep.solvers import critique_prompt
 from tests.support.runs import metrics_of, succeed
 
@@ -49,18 +49,16 @@ def test_metadata_has_what_is_known_of_the_error():
 )
 def test_variants_are_what_they_say(variant, rows, fits):
     task = registry_create("task", f"misstep/procedural.{variant}")
-    assert len(task.dataset) == rows == evals()["procedural"].variants[variant].size.samples
+    assert len(task.dataset) == rows == sizes()[f"procedural.{variant}"].samples
     assert all(fits(task.dataset[index].metadata) for index in range(30))
 
 
 def test_estimated_prompt_tokens_are_a_third_of_the_characters():
     from misstep.registry import find_domain
 
-    entry = evals()["procedural"]
-    sizes = {"procedural": entry.size} | {
-        f"procedural.{name}": variant.size for name, variant in entry.variants.items()
-    }
-    for name, size in sizes.items():
+    names = ["procedural", *(f"procedural.{name}" for name in evals()["procedural"].variants)]
+    for name in names:
+        size = sizes()[name]
         samples = registry_create("task", f"misstep/{name}").dataset[:130]
         prompts = (
             critique_prompt(find_domain("generic"), s.input, s.metadata["steps"]) for s in samples
