@@ -4,7 +4,7 @@ Every row has a draft with an error. Another module decides whether the error is
 problem, the length, the wordings, the decoys, the re-checks and the layout do not reveal it.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
@@ -85,7 +85,7 @@ class Draft:
     wrong: Sequence[Any]
     """The values at the end if the error is shown."""
     outcome: Outcome = "plain"
-    odd: Container[int] = ()
+    odd: Collection[int] = ()
     """The nodes that are written in an unusual way."""
     forced: Mapping[int, Any] = field(default_factory=dict)
 

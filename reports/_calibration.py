@@ -8,6 +8,7 @@ N(0, 1), difficulties N(0, 2), logarithms of discriminations N(0, 0.5).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import TYPE_CHECKING, Literal
 
 from misstep.registry import MisstepError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 Model = Literal["rasch", "2pl"]
 ABILITY_SD, DIFFICULTY_SD, DISCRIMINATION_SD = 1.0, 2.0, 0.5
 """The standard deviations of the priors."""
+ROUNDS, PRECISION = 5000, 1e-8
+"""When a fit ends."""
 GRID = (-2.5, 2.5, 21)
 """The abilities for which a short set is chosen: from, to, number."""
 
@@ -81,45 +84,50 @@ def _new_name(run: Run, names: dict[str, dict[str, float]]) -> str:
 
 
 def calibrate(right: "NDArray[np.float64]", model: Model = "rasch") -> Calibration:
-    """Fit abilities, difficulties and, for 2PL, discriminations."""
+    """Fit abilities, difficulties and, for 2PL, discriminations.
+
+    Newton's method for abilities, difficulties and logarithms of discriminations in turn, until
+    none of them changes.
+    """
     import numpy as np
-    from scipy.optimize import minimize
-    from scipy.special import expit
 
     critics, rows = right.shape
     known = ~np.isnan(right)
     given = np.where(known, right, 0.0)
-    slopes = model == "2pl"
+    ability, difficulty, logs = np.zeros(critics), np.zeros(rows), np.zeros(rows)
 
-    def parts(x: "NDArray[np.float64]") -> tuple["NDArray[np.float64]", ...]:
-        logs = x[critics + rows :] if slopes else np.zeros(rows)
-        return x[:critics], x[critics : critics + rows], logs
+    def off() -> tuple["NDArray[np.float64]", "NDArray[np.float64]"]:
+        """Return how far the chances are from the responses, and the variances."""
+        chance = _chance(np.exp(logs) * (ability[:, None] - difficulty))
+        return np.where(known, chance - given, 0.0), np.where(known, chance * (1 - chance), 0.0)
 
-    def loss(x: "NDArray[np.float64]") -> tuple[float, "NDArray[np.float64]"]:
-        ability, difficulty, logs = parts(x)
+    for _ in range(ROUNDS):
+        before = np.concatenate([ability, difficulty, logs])
         slope = np.exp(logs)
-        distance = ability[:, None] - difficulty
-        logit = slope * distance
-        value = np.where(known, np.logaddexp(0, logit) - given * logit, 0.0).sum()
-        priors = ((ability, ABILITY_SD), (difficulty, DIFFICULTY_SD), (logs, DISCRIMINATION_SD))
-        value += sum(((each / sd) ** 2).sum() / 2 for each, sd in priors)
-        off = np.where(known, expit(logit) - given, 0.0)
-        by_ability = (off * slope).sum(axis=1) + ability / ABILITY_SD**2
-        by_difficulty = -(off * slope).sum(axis=0) + difficulty / DIFFICULTY_SD**2
-        gradient = [by_ability, by_difficulty]
-        if slopes:
-            gradient.append((off * logit).sum(axis=0) + logs / DISCRIMINATION_SD**2)
-        return float(value), np.concatenate(gradient)
-
-    start = np.zeros(critics + rows * (2 if slopes else 1))
-    options = {"maxiter": 2000, "ftol": 1e-12, "gtol": 1e-7}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
-    ability, difficulty, logs = parts(found.x)
+        rest, spread = off()
+        gradient = rest @ slope + ability / ABILITY_SD**2
+        ability = ability - gradient / (spread @ slope**2 + 1 / ABILITY_SD**2)
+        rest, spread = off()
+        gradient = -slope * rest.sum(axis=0) + difficulty / DIFFICULTY_SD**2
+        difficulty = difficulty - gradient / (slope**2 * spread.sum(axis=0) + 1 / DIFFICULTY_SD**2)
+        if model == "2pl":
+            logit = slope * (ability[:, None] - difficulty)
+            rest, spread = off()
+            gradient = (rest * logit).sum(axis=0) + logs / DISCRIMINATION_SD**2
+            # The expected second derivative is always positive.
+            logs = logs - gradient / ((spread * logit**2).sum(axis=0) + 1 / DISCRIMINATION_SD**2)
+        if np.abs(np.concatenate([ability, difficulty, logs]) - before).max() < PRECISION:
+            break
     slope = np.exp(logs)
-    chance = expit(slope * (ability[:, None] - difficulty))
-    information = np.where(known, slope**2 * chance * (1 - chance), 0.0).sum(axis=1)
-    errors = 1 / np.sqrt(information + 1 / ABILITY_SD**2)
+    _, spread = off()
+    errors = 1 / np.sqrt(spread @ slope**2 + 1 / ABILITY_SD**2)
     return Calibration(model, ability, errors, difficulty, slope)
+
+
+def _chance(logit: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    import numpy as np
+
+    return 1 / (1 + np.exp(-np.clip(logit, -30, 30)))
 
 
 def ability_on(
@@ -127,22 +135,22 @@ def ability_on(
 ) -> "NDArray[np.float64]":
     """Return the abilities of critics by some rows alone, whose difficulties are known."""
     import numpy as np
-    from scipy.optimize import minimize_scalar
 
     slope = calibration.discriminations[list(rows)]
     difficulty = calibration.difficulties[list(rows)]
-
-    def loss(ability: float, own: "NDArray[np.float64]") -> float:
-        logit = slope * (ability - difficulty)
-        value = np.where(np.isnan(own), 0.0, np.logaddexp(0, logit) - np.nan_to_num(own) * logit)
-        return float(value.sum() + (ability / ABILITY_SD) ** 2 / 2)
-
-    return np.array(
-        [
-            minimize_scalar(loss, bounds=(-8, 8), args=(own,), method="bounded").x
-            for own in right[:, list(rows)]
-        ]
-    )
+    own = right[:, list(rows)]
+    known = ~np.isnan(own)
+    given = np.where(known, own, 0.0)
+    ability = np.zeros(len(own))
+    for _ in range(ROUNDS):
+        chance = _chance(slope * (ability[:, None] - difficulty))
+        gradient = np.where(known, chance - given, 0.0) @ slope + ability / ABILITY_SD**2
+        spread = np.where(known, chance * (1 - chance), 0.0) @ slope**2 + 1 / ABILITY_SD**2
+        step = gradient / spread
+        ability = ability - step
+        if np.abs(step).max() < PRECISION:
+            break
+    return ability
 
 
 def short_set(calibration: Calibration, groups: Sequence[str], count: int) -> list[int]:
@@ -152,7 +160,6 @@ def short_set(calibration: Calibration, groups: Sequence[str], count: int) -> li
     that the sum of the logarithms of the information grows most. Each group keeps its share.
     """
     import numpy as np
-    from scipy.special import expit
 
     if count > len(groups):
         raise MisstepError(
@@ -160,7 +167,7 @@ def short_set(calibration: Calibration, groups: Sequence[str], count: int) -> li
         )
     grid = np.linspace(*GRID)
     slope = calibration.discriminations
-    chance = expit(slope * (grid[:, None] - calibration.difficulties))
+    chance = _chance(slope * (grid[:, None] - calibration.difficulties))
     information = slope**2 * chance * (1 - chance)
     left = _shares(groups, count)
     total = np.full(len(grid), 1 / ABILITY_SD**2)
@@ -234,7 +241,11 @@ def _mean(values: "NDArray[np.float64]") -> float:
 
 
 def rank_agreement(first: "NDArray[np.float64]", second: "NDArray[np.float64]") -> float:
-    """Return Kendall's rank correlation; nan if all values of one are equal."""
-    from scipy.stats import kendalltau
+    """Return Kendall's rank correlation (tau-b); nan if all values of one are equal."""
+    import numpy as np
 
-    return float(kendalltau(first, second).statistic)
+    pairs = np.triu_indices(len(first), 1)
+    # Abilities that differ by less than the precision of the fit are equal.
+    ups, downs = (np.sign(np.round(each[:, None] - each, 6))[pairs] for each in (first, second))
+    size = np.sqrt((ups**2).sum() * (downs**2).sum())
+    return float((ups * downs).sum() / size) if size else nan

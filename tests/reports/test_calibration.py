@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy.optimize import minimize
+from scipy.stats import kendalltau
 
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
@@ -61,6 +62,8 @@ def test_a_short_set_ranks_new_critics_like_all_rows(model):
     assert len(set(chosen)) == 200
     assert sum(row % 2 for row in chosen) == 100
     new = right[30:]
+    expected = kendalltau(new.mean(axis=1), ability[30:]).statistic
+    assert rank_agreement(new.mean(axis=1), ability[30:]) == pytest.approx(expected)
     on_set = ability_on(fitted, new, chosen)
     of_all = rank_agreement(new.mean(axis=1), on_set)
     random = np.random.default_rng(3)
