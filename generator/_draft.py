@@ -33,6 +33,8 @@ HARD = 4
 """The first difficulty with long solutions."""
 RECHECKS = (0, 0, 0, 1, 1, 2)
 """How many results are checked again: drawn from these in short solutions."""
+SHORTEST = 4
+"""Every family can make a problem with this number of nodes."""
 RECHECKED = 16
 """One in so many results is checked again in long solutions."""
 MOST_FACTS = 4
@@ -102,7 +104,7 @@ def draw(
     hard = difficulty >= HARD
     most = MOST_FACTS if hard else 1
     facts = round(steps * random.uniform(*FACTS)) if hard else steps
-    again = facts // RECHECKED if hard else random.choice(RECHECKS)
+    again = facts // RECHECKED if hard else min(random.choice(RECHECKS), steps - SHORTEST)
     if hard:
         problem = long_problem(random, build, facts - again, difficulty)
     else:

@@ -3,14 +3,12 @@
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import DeadEndError, Operation, Problem, Slip
+from misstep.generator._graph import Operation, Problem, Slip
 from misstep.generator._numbers import ADD, NumberSheet
 from misstep.generator._wording import FRAMES
 
 ERROR_TYPES = "sign misread off_by_one swapped_roles overgeneralisation missing_base"
 LATE = "overgeneralisation missing_base"
-SHORTEST = 4
-"""The smallest number of nodes: a term, the proof, a value and the sum."""
 SIZES = {1: (1, 4), 2: (2, 9), 3: (5, 40)}
 LIMITS = {1: 10**5, 2: 10**6, 3: 10**7}
 PROOFS = (
@@ -66,8 +64,6 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     terms: list[Any] = [first, second]
     total: Any = None
     last, asked = total, ""
-    if size < SHORTEST:
-        raise DeadEndError
     while len(sheet) < size - 3:
         n = len(terms)
         if last is None or last is total or n < 4:

@@ -103,7 +103,7 @@ def test_the_page_has_the_results_of_the_logs_and_every_picture(made):
         assert f"| {100 * figures['error_accuracy']:.1f} [" in line
         assert f"| {100 * figures['f1_score']:.1f} [" in line
     pictures = list(Path(made / "out" / "study").glob("*.svg"))
-    assert len(pictures) == 8
+    assert len(pictures) == 10
     for picture in pictures:
         assert picture.read_bytes().startswith(b"<svg")
         assert f"(study/{picture.name})" in page

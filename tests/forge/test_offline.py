@@ -79,7 +79,10 @@ def test_every_equation_of_every_step_holds():
     checked = 0
     for one in EXAMPLES:
         for step in [*one.steps, *one.original_steps]:
-            for left, right in re.findall(r"((?:\d+ [+×÷-] )+\d+) = (\d+)(?![\d/])", step):
+            # Equations with brackets are checked with the generator.
+            for left, right in re.findall(
+                r"(?<![+×÷-] )(?<![(\d])((?:\d+ [+×÷-] )+\d+) = (\d+)(?![\d/])", step
+            ):
                 total = 0
                 for sign, product in re.findall(r"(^|[+-]) ?([^+-]+)", left):
                     value = 1
