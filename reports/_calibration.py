@@ -24,8 +24,8 @@ ABILITY_SD, DIFFICULTY_SD, DISCRIMINATION_SD = 1.0, 2.0, 0.5
 """The standard deviations of the priors."""
 ROUNDS, PRECISION = 5000, 1e-8
 """When a fit ends."""
-GRID = (-2.5, 2.5, 21)
-"""The abilities for which a short set is chosen: from, to, number."""
+GRID = (-2.0, 2.0, 21)
+"""The abilities for which a short set is chosen: from, to, number; wider if critics are outside."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,9 @@ def short_set(calibration: Calibration, groups: Sequence[str], count: int) -> li
         raise MisstepError(
             f"--rows {count}: the logs have {len(groups)} rows. Give a smaller number."
         )
-    grid = np.linspace(*GRID)
+    low, high, points = GRID
+    ability = calibration.abilities
+    grid = np.linspace(min(low, ability.min()), max(high, ability.max()), points)
     slope = calibration.discriminations
     chance = _chance(slope * (grid[:, None] - calibration.difficulties))
     information = slope**2 * chance * (1 - chance)
@@ -209,9 +211,9 @@ def critic_records(
             "critic": found.critics[place],
             "rows": int((found.right[place] >= 0).sum()),
             "right": percent(_mean(found.right[place])),
-            "ability": round(float(fitted.abilities[place]), 2),
-            "standard error": round(float(fitted.errors[place]), 2),
-            "ability on the set": round(float(on_set[place]), 2),
+            "ability": f"{fitted.abilities[place]:.2f}",
+            "standard error": f"{fitted.errors[place]:.2f}",
+            "ability on the set": f"{on_set[place]:.2f}",
         }
         for place in order
     ]
