@@ -27,7 +27,7 @@ _PLACES = {
     "submit": "_board:submit",
     "board": "_board:board",
     "study": "_demo:study",
-    "calibrate": "_calibrate:calibrate_rows",
+    "calibrate": "_statistics:calibrate_rows",
     "plot": "_show:plot",
     "threshold": "_statistics:threshold",
     "best-of-n": "_statistics:best_of_n_table",

@@ -1,7 +1,7 @@
-"""Questions of statistics: `misstep compare`, `power`, `threshold` and `best-of-n`."""
+"""Questions of statistics: `misstep compare`, `power`, `threshold`, `best-of-n` and `calibrate`."""
 
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 import click
 from rich.console import Console
@@ -14,7 +14,14 @@ from misstep.cli._options import (
     show_option,
     task_args_option,
 )
-from misstep.cli._output import print_json, print_lines, print_table, shown, write_output
+from misstep.cli._output import (
+    print_json,
+    print_lines,
+    print_table,
+    records_table,
+    shown,
+    write_output,
+)
 from misstep.loaders import recorded_solutions
 from misstep.plain_text import printable
 from misstep.registry import MisstepError, task_arguments
@@ -28,11 +35,13 @@ from misstep.reports import (
     Draws,
     SampleGroup,
     TunedThreshold,
+    ability_on,
     best_of_n,
     best_of_n_chart,
     best_of_n_notes,
     best_of_n_records,
     best_of_n_tables,
+    calibrate,
     calibration_records,
     chart_bytes,
     compare,
@@ -41,6 +50,7 @@ from misstep.reports import (
     comparison_method,
     comparison_notes,
     contrast_tables,
+    critic_records,
     csv_text,
     differing_table,
     file_name,
@@ -54,9 +64,13 @@ from misstep.reports import (
     percent,
     power_method,
     power_table,
+    rank_agreement,
     read_run,
+    responses_of,
     reward_rows,
+    row_records,
     run_lines,
+    short_set,
     smallest_gains,
     some_ids,
     threshold_charts,
@@ -298,3 +312,59 @@ def best_of_n_table(
         console.print(shown(note), style="yellow", highlight=False)
     for path in files_to_write:
         print_lines(console, [path])
+
+
+_SHORT_SET = 200
+"""The default size of a short set."""
+_FEW_CRITICS = 10
+"""Fewer critics give rough difficulties."""
+
+
+@click.command("calibrate")
+@click.argument("logs", nargs=-1, required=True, metavar="LOG LOG...")
+@click.option("--model", type=click.Choice(["rasch", "2pl"]), default="rasch", help="The model.")
+@count_option("--rows", _SHORT_SET, 1, "Number of rows of the short set.")
+@reading_option("strict", "lenient", "published")
+@output_option("FOLDER", "Folder for rows.csv, critics.csv and set.txt.")
+def calibrate_rows(
+    logs: tuple[str, ...],
+    model: Literal["rasch", "2pl"],
+    rows: int,
+    reading: str,
+    output: Path | None,
+) -> None:
+    """Fit how difficult rows are and how able critics are, on one scale.
+
+    LOGs are finished logs of several critics on the same rows. The model is Rasch's, or 2PL with a
+    discrimination for every row. A short set of rows is chosen that tells most about abilities. The
+    command prints whether it ranks the critics as all rows do.
+
+    Run other critics on the set: inspect eval EVAL --sample-id "$(paste -sd, FOLDER/set.txt)"
+    """
+    found = responses_of([read_run(log) for log in logs], reading)
+    fitted = calibrate(found.right, model)
+    chosen = short_set(fitted, found.groups, min(rows, len(found.rows)))
+    critics = critic_records(found, fitted, chosen)
+    agreement = rank_agreement(fitted.abilities, ability_on(fitted, found.right, chosen))
+    console = Console()
+    console.print(records_table(critics))
+    lines = [
+        f"{len(found.rows)} rows, of which {len(chosen)} are in the short set. Kendall's rank "
+        f"correlation of the abilities on the set with those on all rows: {agreement:.2f}."
+    ]
+    if len(logs) < _FEW_CRITICS:
+        lines.append(
+            f"Difficulties from {len(logs)} critics are rough. Use the logs of {_FEW_CRITICS} "
+            "critics or more, of different strength."
+        )
+    print_lines(console, lines)
+    if output is None:
+        return
+    ids = "".join(f"{found.rows[place]}\n" for place in sorted(chosen))
+    contents = {
+        output / "rows.csv": csv_text(row_records(found, fitted, chosen)).encode(),
+        output / "critics.csv": csv_text(critics).encode(),
+        output / "set.txt": ids.encode(),
+    }
+    write_output(contents, "FOLDER")
+    click.echo(str(output / "set.txt"))
