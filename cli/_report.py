@@ -12,6 +12,7 @@ from misstep.reports import (
     VIEWER,
     build_report,
     figure_files,
+    latex_files,
     one_line,
     read_logs,
     read_tag,
@@ -31,6 +32,11 @@ from misstep.reports import (
     type=click.Path(file_okay=False, path_type=Path),
     help="Also write every chart as PDF and SVG, and its data as CSV.",
 )
+@click.option(
+    "--latex",
+    is_flag=True,
+    help="Also write tables, methods and references for a paper to the folder of --figures.",
+)
 def write_report(
     places: tuple[str, ...],
     output: Path,
@@ -38,6 +44,7 @@ def write_report(
     viewer: str,
     by: str | None,
     figures: Path | None,
+    latex: bool,
 ) -> None:
     """Write one self-contained page on the logs in LOGDIR.
 
@@ -45,6 +52,8 @@ def write_report(
     of where models fail, and the tokens and cost of runs. Logs that cannot be counted are skipped
     and listed.
     """
+    if latex and figures is None:
+        raise MisstepError("--latex needs a folder for its files: add --figures FOLDER.")
     tag = None if by is None else read_tag(by)
     if not viewer.startswith(("http://", "https://")):
         raise MisstepError(
@@ -65,8 +74,13 @@ def write_report(
     report = build_report(logs, reading, tag)
     files = {output: report_page(report, places[0], viewer).encode()}
     if figures is not None:
-        files |= {figures / name: content for name, content in figure_files(report)}
+        charts = dict(figure_files(report))
+        files |= {figures / name: content for name, content in charts.items()}
+        if latex:
+            pictures = [name for name in charts if name.endswith(".pdf")]
+            kit = latex_files(logs.runs, reading, pictures)
+            files |= {figures / name: text.encode() for name, text in kit.items()}
     write_output(files, "FILE")
     click.echo(f"{output}  {len(logs.runs)} runs, {len(logs.skipped)} logs skipped")
     if figures is not None:
-        click.echo(f"{figures}  {len(files) - 1} files of charts")
+        click.echo(f"{figures}  {len(files) - 1} files{'; see paper.tex' if latex else ''}")

@@ -48,7 +48,7 @@ def board_table(benchmark: Benchmark) -> str:
     rows = [
         [
             public_name(by_file[row["source"]].name).removeprefix("imported/"),
-            "recorded" if row["settings"] == "imported" else row["settings"],
+            by_file[row["source"]].protocol.replace("imported", "recorded"),
             int(row["samples"]),
             groups.get(row["source"], UNDEFINED),
             *(

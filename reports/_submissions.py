@@ -29,7 +29,7 @@ from pydantic import (
 from misstep.plain_text import check_name
 from misstep.providers import find_weights
 from misstep.registry import MisstepError, UnknownNameError, evals, sources
-from misstep.reports._runs import DETECTIONS, Run, public_name, read_log, read_run
+from misstep.reports._runs import DETECTIONS, IMPORTED, Run, public_name, read_log, read_run
 from misstep.reports._samples import METRIC_TABLES, SampleRecord, ScoreRecord
 from misstep.reports._tasks import load_task
 from misstep.reports._text import file_name, some_ids
@@ -172,6 +172,8 @@ class ResultFile(BaseModel):
             samples=[_record(one, self.metrics) for one in self.samples],
             epochs=1,
             usage=tokens,
+            traits=({IMPORTED: True} if self.imported else {})
+            | {name: value for name, value in self.settings.items() if name in _PROTOCOL},
         )
 
 

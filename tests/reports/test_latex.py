@@ -2,6 +2,9 @@
 
 import re
 
+from click.testing import CliRunner
+
+from misstep.cli._main import cli
 from misstep.registry import citations, evals, sources
 from misstep.reports import latex_files, read_logs
 from misstep.reports._latex import latex_text
@@ -35,6 +38,19 @@ def test_a_kit_has_tables_methods_logs_and_what_to_cite(tmp_path):
     entries = set(re.findall(r"@misc\{(\w+),", files["references.bib"]))
     assert cited == entries == {"misstep", "inspect", "processbench"}
     assert r"\includegraphics[width=\linewidth]{processbench.pdf}" in files["paper.tex"]
+
+
+def test_the_report_writes_the_kit_beside_its_charts(tmp_path):
+    write_run(tmp_path / "logs" / "a.eval", guesses(ROWS, 0.5, 1))
+    arguments = ["report", str(tmp_path / "logs"), "-o", str(tmp_path / "page.html"), "--latex"]
+    refused = CliRunner().invoke(cli, arguments)
+    assert "--figures FOLDER" in str(refused.exception)
+    kit = tmp_path / "kit"
+    assert CliRunner().invoke(cli, [*arguments, "--figures", str(kit)]).exit_code == 0
+    drawn = re.findall(r"includegraphics\[.*?\]\{(.*?)\}", (kit / "paper.tex").read_text())
+    assert drawn
+    assert all((kit / name).is_file() for name in drawn)
+    assert (kit / "tables.tex").read_text().count("toprule") == 1
 
 
 def test_every_text_is_safe_in_latex():
