@@ -11,10 +11,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import floor
 
-from misstep.arithmetic import false_equations
-from misstep.boxes import boxes, last_boxed
 from misstep.forge._example import Example, read_examples
-from misstep.forge._plausibility import plausibility_problems
+from misstep.forge._following import (
+    compact,
+    falls_back,
+    new_false_equations,
+    out_of_nothing,
+    plain_step,
+    slips_after_error,
+    states,
+)
+from misstep.forge._plausibility import only_reworded, plausibility_problems
 from misstep.loaders import BadRow, read_rows
 from misstep.registry import DataError, taxonomy
 from misstep.scorers import Comparison, ComparisonOutcome, compare_answers, compare_texts
@@ -116,12 +123,12 @@ def _answer_failures(example: Example, comparison: Comparison | None) -> Iterato
         reason = comparison.reason if comparison else "not compared"
         yield Failure(check, "undecided", f"whether the answers differ is not known: {reason}")
     elif comparison.same:
-        same_text = _compact(example.answer) == _compact(example.final_answer)
+        same_text = compact(example.answer) == compact(example.final_answer)
         reason = "same_answer" if same_text else "other_spelling"
         yield Failure(
             check, reason, f"{example.final_answer} is the right answer: {example.answer}"
         )
-    if example.final_answer and not _states(example.steps[-1], example.final_answer):
+    if example.final_answer and not states(example.steps[-1], example.final_answer):
         detail = f"the last step does not state the final answer {example.final_answer}"
         yield Failure(check, "not_stated", detail)
 
@@ -130,14 +137,11 @@ def _type_failures(example: Example) -> Iterator[Failure]:
     if example.error_type not in taxonomy():
         detail = f"{example.error_type!r} is none of {', '.join(taxonomy())}"
         yield Failure(Check.LOGICAL_ERROR_TYPE, "unknown_type", detail)
-    if 0 <= example.label < len(example.steps):
-        wrong = false_equations(example.steps[example.label])
-        # An equation that is already false in the original is not part of the injection.
-        before = set(false_equations("\n".join(example.original_steps)) if wrong else [])
-        wrong = [equation for equation in wrong if equation not in before]
-        if wrong:
-            detail = f"the arithmetic does not hold: {'; '.join(wrong)}"
-            yield Failure(Check.LOGICAL_ERROR_TYPE, "arithmetic_slip", detail)
+    if not 0 <= example.label < len(example.steps):
+        return
+    if wrong := new_false_equations(example, example.steps[example.label]):
+        detail = f"the arithmetic does not hold: {'; '.join(wrong)}"
+        yield Failure(Check.LOGICAL_ERROR_TYPE, "arithmetic_slip", detail)
 
 
 def _following_failures(example: Example) -> Iterator[Failure]:
@@ -148,17 +152,17 @@ def _following_failures(example: Example) -> Iterator[Failure]:
             f"{len(example.steps)} steps of {len(example.original_steps)}: later ones are missing"
         )
         yield Failure(check, "missing_steps", detail)
-    if not example.answer or not 0 <= example.label < len(example.steps):
+    if not 0 <= example.label < len(example.steps):
         return
-    originals = {_plain_step(step) for step in example.original_steps[example.label :]}
-    right, longest = _compact(example.answer), 2 * len(example.answer) + _SPACE_IN_BOX
-    for index, step in enumerate(example.steps[example.label + 1 :], example.label + 1):
-        boxed = any(_compact(box) == right for box in boxes(step, longest))
-        restated = _plain_step(step) in originals and _ends_with(step, example.answer)
-        if boxed or restated:
-            detail = f"step {index} falls back to the right answer {example.answer}"
-            yield Failure(check, "falls_back", detail)
-            return
+    if (index := falls_back(example)) is not None:
+        detail = f"step {index} falls back to the right answer {example.answer}"
+        yield Failure(check, "falls_back", detail)
+    if slip := next(slips_after_error(example), None):
+        detail = f"step {slip[0]}, after the error: the arithmetic does not hold: {slip[1]}"
+        yield Failure(check, "slip_after_error", detail)
+    if source := out_of_nothing(example):
+        detail = f"step {source[0]} uses {source[1]}, and nothing before it leads to that number"
+        yield Failure(check, "out_of_nothing", detail)
 
 
 def _minimal_failures(example: Example) -> Iterator[Failure]:
@@ -170,10 +174,13 @@ def _minimal_failures(example: Example) -> Iterator[Failure]:
         detail = f"step {changed}, before the error, is not that of the original"
         yield Failure(Check.MINIMAL, "earlier_step_changed", detail)
     if 0 <= example.label < len(example.steps):
-        step = _plain_step(example.steps[example.label])
-        if step in {_plain_step(original) for original in example.original_steps}:
+        step = plain_step(example.steps[example.label])
+        if step in {plain_step(original) for original in example.original_steps}:
             detail = f"step {example.label}, the error, stands like this in the original"
             yield Failure(Check.MINIMAL, "error_step_unchanged", detail)
+        elif only_reworded(example):
+            detail = f"step {example.label}, the error, says the same in other words"
+            yield Failure(Check.MINIMAL, "only_reworded", detail)
     most = len(example.original_steps) + _step_tolerance(len(example.original_steps))
     if len(example.steps) > most:
         detail = f"{len(example.steps)} steps where {most} are the most"
@@ -185,7 +192,7 @@ def _declared_failures(example: Example) -> Iterator[Failure]:
         detail = f"step {example.label} is declared, step {example.flagged} is marked"
         yield Failure(Check.DECLARED_STEP, "marked_elsewhere", detail)
     pairs = zip(
-        map(_plain_step, example.steps), map(_plain_step, example.original_steps), strict=False
+        map(plain_step, example.steps), map(plain_step, example.original_steps), strict=False
     )
     first = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
     if first is None or first != example.label:
@@ -194,43 +201,6 @@ def _declared_failures(example: Example) -> Iterator[Failure]:
         yield Failure(Check.DECLARED_STEP, "first_change_elsewhere", detail)
 
 
-_NUMBERING = re.compile(r"^\s*(?:\*\*)?(?:Step\s+\d+[.:)]?|\(?\d{1,3}[.)])(?:\*\*)?\s*")
-_SPACE_IN_BOX = 200
-"""Characters that spaces and delimiters may add to an answer in a box."""
-_SPACES = re.compile(r"\s+|\\[,;:!]|\\left(?![a-z])|\\right(?![a-z])|\$|\\[()\[\]]")
-
-
-def _compact(text: str) -> str:
-    """Return a formula without spaces, delimiters and other signs that do not change it."""
-    return _SPACES.sub("", text).replace("\\dfrac", "\\frac").rstrip(".,;")
-
-
-def _plain_step(step: str) -> str:
-    """Return a step without its number, delimiters, white space and full stop."""
-    return _compact(_NUMBERING.sub("", step))
-
-
-def _states(step: str, answer: str) -> bool:
-    """Return whether a step states an answer: in its last box, or anywhere if it has no box."""
-    boxed = last_boxed(step)
-    wanted = _compact(answer)
-    if boxed is not None:
-        return _compact(boxed) == wanted
-    text = _compact(step)
-    return wanted in text and re.search(rf"{_START}{re.escape(wanted)}(?!\w)", text) is not None
-
-
-def _ends_with(step: str, answer: str) -> bool:
-    """Return whether a step ends with an answer; only signs may follow it."""
-    text, wanted = _compact(step), _compact(answer)
-    # The answer must reach beyond the last word. A search for `\W*$` takes quadratic time.
-    last = max((found.end() for found in re.finditer(r"\w+", text)), default=0)
-    ending = re.compile(f"{_START}{re.escape(wanted)}")
-    return wanted in text and ending.search(text, max(0, last - len(wanted))) is not None
-
-
-_START = r"(?<![\w.\\])"
-"""No word, number or command goes on here."""
 _WORDED = re.compile(r"\\(?:text|mathrm|textbf|textit|operatorname)\s*\{([^{}]*)\}")
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 
 from misstep.forge._example import Example
-from misstep.forge._latex import broken_latex, doubled_escapes
+from misstep.forge._following import without_number
+from misstep.forge._latex import broken_latex, display_spans, doubled_escapes, inline_spans
 
 _REVEALING_WORDS = re.compile(
     r"\[\s*error|<\s*error|\b(?:erroneous(?:ly)?|error|errors|mistake|mistakes|mistaken(?:ly)?|"
@@ -40,6 +41,9 @@ def plausibility_problems(example: Example) -> Iterator[tuple[str, str]]:
             yield "broken_latex", f"step {index}: {problem}"
             break
     yield from _style_problems(example)
+    if _off_topic(example):
+        detail = f"step {example.label} has no formula, and no word of the problem or solution"
+        yield "off_topic", detail
 
 
 def _word_problems(rewritten: str, original: str) -> Iterator[tuple[str, str]]:
@@ -74,3 +78,74 @@ def _style_problems(example: Example) -> Iterator[tuple[str, str]]:
     if before != bool(_MARKER.match(example.steps[example.label])):
         change = "lost" if before else "gained"
         yield "style_changed", f"step {example.label} has {change} its number or heading"
+
+
+_CONTENT_WORD = re.compile(r"[^\W\d_]{4,}")
+_EMPTY_WORD = re.compile(
+    r"that|this|these|those|which|what|when|where|with|from|into|have|here|there|then|therefore|"
+    r"hence|thus|also|must|will|shall|since|because|such|they|them|their|some|more|most|very|only|always|"
+    r"never|each|every|both|between"
+)
+_FORMULA = re.compile(r"[\d=+<>×÷^_$\\]")
+_LOGICAL_WORD = re.compile(
+    r"\b(?:all|every|each|any|some|exists?|there (?:is|are)|one|only|if|then|iff|implies|not|no|"
+    r"none|never|always|neither|nor|either|both|or|and|unless|necessary|sufficient|equivalent|"
+    r"converse\w*|(?:in|de)creas\w+|positive|negative|non\w*|un\w+|less|greater|fewer|more|most|least|equal\w*|"
+    r"same|different|distinct|similar|congruent|parallel|perpendicular|right|acute|obtuse|isosceles|"
+    r"equilateral|even|odd|prime|finite|infinite|convergen\w+|divergen\w+|continuous|differentiable|"
+    r"independent|disjoint|exclusive|injective|surjective|bijective|real|integer|rational|maximum|"
+    r"minimum|smallest|largest|with|without|before|after|first|last|also|except|"
+    r"theorem|rule|law|inequality|formula|property|lemma|identity|criterion|symmetr\w+)\b",
+    re.IGNORECASE,
+)
+"""Words that can change what a sentence claims although its formulas stay the same."""
+
+
+def only_reworded(example: Example) -> bool:
+    """Return whether the error step makes the same claim as the original step in other words.
+
+    It does if its formulas, its numbers and the words that decide a claim are the same. Whether a
+    step without formulas and numbers makes another claim, no rule can decide.
+    """
+    if example.label >= len(example.original_steps):
+        return False
+    steps = example.original_steps[example.label], example.steps[example.label]
+    before, after = (without_number(step) for step in steps)
+    formulas = _formulas(before)
+    same = formulas == _formulas(after) and _logical_words(before) == _logical_words(after)
+    return bool(formulas) and same
+
+
+def _formulas(step: str) -> list[str]:
+    """Return the parts of a step that contain numbers or formulas, in any order."""
+    return sorted(re.sub(r"[\s.,;:!]|\\[()\[\],;:! ]|\$", "", part) for part in _parts(step))
+
+
+def _parts(step: str) -> list[str]:
+    spans = sorted([*display_spans(step), *inline_spans(step)])
+    formulas, rest, place = [], [], 0
+    for start, end in spans:
+        if start >= place:
+            formulas.append(step[start:end])
+            rest.append(step[place:start])
+            place = end
+    rest.append(step[place:])
+    return formulas + [word for word in " ".join(rest).split() if _FORMULA.search(word)]
+
+
+def _logical_words(step: str) -> list[str]:
+    return sorted(found.group().lower() for found in _LOGICAL_WORD.finditer(step))
+
+
+def _off_topic(example: Example) -> bool:
+    """Return whether the error step has no formula and no word of the problem or the solution."""
+    step = without_number(example.steps[example.label])
+    if _FORMULA.search(step):
+        return False
+    whole = "\n".join([example.problem, *example.original_steps])
+    return not _content_words(step) & _content_words(whole)
+
+
+def _content_words(text: str) -> set[str]:
+    words = map(str.lower, _CONTENT_WORD.findall(text))
+    return {word for word in words if not _EMPTY_WORD.fullmatch(word)}

@@ -38,10 +38,9 @@ def late_window() -> Solver:
 
 @solver
 def arithmetic() -> Solver:
-    """Answer with the first step that contains a false equation between plain numbers, else -1.
+    """Answer with the first step that contains an equation that does not hold, else -1.
 
-    This is what a calculator can do. Equations with a variable, a function or a modulus are
-    ignored.
+    This is what a calculator can do: numbers and like terms. Other equations are ignored.
     """
 
     def first_false(steps: Sequence[str], random: Random) -> int:

@@ -54,11 +54,17 @@ def injector(request: ChatRequest, choice: int) -> str:
     steps = dict(_TAGGED_STEP.findall(prompt))
     first, last = (int(number) for number in _STEP_RANGE.findall(prompt)[0])
     rewritten = [steps[str(index)] for index in range(first, last + 1)]
-    rewritten[0] += " What we found here holds in every other case, too."
     box = _BOX.findall(rewritten[-1])[-1]
     wrong = str(int(box) + 1) if box.isdigit() else f"{box} + 1"
-    # Other steps before the end may state the answer too.
-    rewritten[1:] = [re.sub(rf"\b{re.escape(box)}\b", wrong, step) for step in rewritten[1:]]
+    rewritten[0] += f" What we found here holds in every other case, too, so that we get {wrong}."
+    if len(rewritten) > 1:
+        number = re.match(r"\d+\. ", rewritten[-1])
+        rewritten[-1] = f"{number[0] if number else ''}The value is $\\boxed{{{wrong}}}$."
+    # Other steps before the end may state the right answer too.
+    for place, step in enumerate(rewritten[1:-1], 1):
+        if re.search(rf"\b{re.escape(box)}\b", step):
+            number = re.match(r"\d+\. ", step)
+            rewritten[place] = f"{number[0] if number else ''}We keep {wrong} in mind."
     reply = {
         "error_step": first,
         "error_type": "invalid_generalization",
