@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from misstep.cli._forge_build import build, corpus_option, min_steps_option
+from misstep.cli._forge_build import build, build_command, corpus_option, min_steps_option
 from misstep.cli._options import json_option, log_option, output_option, show_option
 from misstep.cli._output import new_table, print_json, print_lines, records_table, shown
 from misstep.forge import (
@@ -26,6 +26,7 @@ from misstep.reports import (
     forge_report_markdown,
     forge_report_page,
     read_forge_report,
+    run_critic,
     save_chart,
     step_counts_chart,
 )
@@ -129,6 +130,51 @@ def report(folder: Path, logs: tuple[str, ...], show: int) -> None:
     write_files(contents, "Make the folder writable.")
     for path in contents:
         click.echo(str(path))
+
+
+@forge.command()
+@build_command
+@click.option("--critic", default="critique", help="Critic that runs on the set, as in the eval.")
+@click.option("--critic-model", help="Model of the critic. Default: the injecting model.")
+@click.option("--limit", type=click.IntRange(1), help="Run the critic on the first N rows only.")
+@click.pass_context
+def make(
+    context: click.Context,
+    critic: str,
+    critic_model: str | None,
+    limit: int | None,
+    **settings: Any,  # noqa: ANN401
+) -> None:
+    """Make a set and all that goes with it: analysis, build, review, card, critic, report.
+
+    The folder gets steps.svg (the analysis of the source), the built set with its card, the log of
+    one critic, and report.md and report.html, which say which types of error the critic finds
+    least, and where.
+
+    Resumable: rerun the same command after a kill. No answer is paid for twice.
+    """
+    folder: Path = settings["output"]
+    context.invoke(build, **settings)
+    chart = folder / "steps.svg"
+    if not chart.is_file():
+        source, min_steps = settings["source"], settings["min_steps"]
+        limits = BuildSettings(min_steps=min_steps, num_examples=settings["num_examples"])
+        save_chart(
+            step_counts_chart(analyse(source_rows(source, limits), min_steps), min_steps), chart
+        )
+        click.echo(str(chart))
+    log = run_critic(
+        folder,
+        critic,
+        critic_model or settings["model"],
+        settings["model_base_url"] if critic_model is None else None,
+        settings["max_connections"],
+        limit,
+    )
+    click.echo(log)
+    context.invoke(report, folder=folder, logs=(log,), show=FORGE_REPORT_EXAMPLES)
+    for sentence in read_forge_report(folder, [log]).findings:
+        click.echo(sentence)
 
 
 def _failures_table(result: Audit) -> Table:

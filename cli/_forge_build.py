@@ -1,6 +1,7 @@
 """`misstep forge build`: a set from a corpus, with its progress."""
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from misstep.cli._output import print_json, print_lines, records_table
 from misstep.forge import (
     LATE_FRACTION,
     MIN_STEPS,
+    OFFLINE,
     BuildResult,
     BuildSettings,
     CallSettings,
@@ -42,58 +44,82 @@ min_steps_option = count_option(
 )
 
 
+def build_command(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a build to a command."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+_OPTIONS: tuple[Callable[[Callable[..., None]], Callable[..., None]], ...] = (
+    corpus_option,
+    count_option("--num-examples", 1000, 1, "Draw N solutions from the source."),
+    click.option("--model", required=True, help="Model that injects errors, in Inspect's syntax."),
+    click.option("--reviewer", help="Model of the blind review. Default: the injecting model."),
+    count_option("--votes", 3, 1, "Votes of the blind review of each original and each error."),
+    click.option(
+        "--no-review", is_flag=True, help="Build without a review. Labels are unconfirmed."
+    ),
+    output_option(
+        "FOLDER",
+        "Folder of the build. The same command with the same folder resumes it.",
+        required=True,
+    ),
+    min_steps_option,
+    click.option(
+        "--injection-rate",
+        default=0.7,
+        type=click.FloatRange(0, 1),
+        help="Share of solutions that get an error. The others stay as they are, with label -1.",
+    ),
+    click.option(
+        "--late-fraction",
+        default=LATE_FRACTION,
+        type=click.FloatRange(0, 1, min_open=True),
+        help="Part of a solution, counted from its end, in which the step of the error is drawn. "
+        "0.5 is recommended: guessing the position then finds few errors.",
+    ),
+    click.option(
+        "--temperature",
+        default=0.7,
+        type=click.FloatRange(min=0),
+        help="Temperature of the injecting model.",
+    ),
+    click.option("--seed", default=42, help="Seed of the draw and of the injecting model."),
+    click.option(
+        "--error-types",
+        metavar="TYPE[=WEIGHT],...",
+        help="Use only these error types. With weights (a=2,b=1) a type is drawn for each "
+        "solution; without weights the model chooses.",
+    ),
+    count_option("--max-tokens", 8192, 1, "Maximum tokens of one completion."),
+    count_option(
+        "--max-attempts", 3, 1, "Maximum attempts; each new one says what was wrong before."
+    ),
+    count_option("--max-connections", 32, 1, "Maximum number of concurrent calls."),
+    count_option("--max-retries", 8, 0, "Maximum retries of a failed call."),
+    count_option("--timeout", None, 1, "Maximum seconds of one call."),
+    click.option("--model-base-url", help="Base URL of the injecting model."),
+    cost_config_option,
+    click.option(
+        "--push-to-hub",
+        "repository",
+        metavar="OWNER/NAME",
+        help="Upload to this data set of the hub.",
+    ),
+    json_option,
+)
+
+
 @click.command()
-@corpus_option
-@count_option("--num-examples", 1000, 1, "Draw N solutions from the source.")
-@click.option("--model", required=True, help="Model that injects errors, in Inspect's syntax.")
-@click.option("--reviewer", help="A second model that confirms each error.")
-@output_option(
-    "FOLDER",
-    "Folder of the build. The same command with the same folder resumes it.",
-    required=True,
-)
-@min_steps_option
-@click.option(
-    "--injection-rate",
-    default=1.0,
-    type=click.FloatRange(0, 1),
-    help="Share of solutions that get an error. The others stay as they are, with label -1.",
-)
-@click.option(
-    "--late-fraction",
-    default=LATE_FRACTION,
-    type=click.FloatRange(0, 1, min_open=True),
-    help="Part of a solution, counted from its end, that may contain the error.",
-)
-@click.option(
-    "--temperature",
-    default=0.7,
-    type=click.FloatRange(min=0),
-    help="Temperature of the injecting model.",
-)
-@click.option("--seed", default=42, help="Seed of the draw and of the injecting model.")
-@click.option(
-    "--error-types",
-    metavar="TYPE[=WEIGHT],...",
-    help="Use only these error types. With weights (a=2,b=1) a type is drawn for each solution; "
-    "without weights the model chooses.",
-)
-@count_option("--max-tokens", 8192, 1, "Maximum tokens of one completion.")
-@count_option("--max-attempts", 3, 1, "Maximum attempts; each new one says what was wrong before.")
-@count_option("--max-connections", 32, 1, "Maximum number of concurrent calls.")
-@count_option("--max-retries", 8, 0, "Maximum retries of a failed call.")
-@count_option("--timeout", None, 1, "Maximum seconds of one call.")
-@click.option("--model-base-url", help="Base URL of the injecting model.")
-@cost_config_option
-@click.option(
-    "--push-to-hub", "repository", metavar="OWNER/NAME", help="Upload to this data set of the hub."
-)
-@json_option
+@build_command
 def build(
     source: str,
     num_examples: int,
     model: str,
     reviewer: str | None,
+    votes: int,
+    no_review: bool,
     output: Path,
     error_types: str | None,
     max_connections: int,
@@ -107,14 +133,18 @@ def build(
 ) -> None:
     """Build a set of worked solutions with an injected late error.
 
-    Solutions whose error passes every check are written; the reasons of rejects are counted.
+    Solutions whose error passes every check are written; the reasons of rejects are counted. A
+    blind review, on by default, confirms that the original has no error and that the modified
+    solution has its first error where it is declared.
 
     Resumable: rerun the same command after a kill. No answer is paid for twice.
     """
+    # Rules cannot review: their labels are right by construction.
+    rules = model.startswith(f"{OFFLINE}/")
     build_settings = BuildSettings(
         num_examples=num_examples,
         error_types=read_error_types(error_types),
-        reviewed=reviewer is not None,
+        votes=0 if no_review or (rules and reviewer is None) else votes,
         **settings,
     )
     costs = None if model_cost_config is None else str(model_cost_config)

@@ -16,6 +16,7 @@ _PLACES = {
     "show": "_show:show",
     "sweep": "_sweep:sweep",
     "forge": "_forge:forge",
+    "review": "_review:review",
     "find": "_find:find_errors",
     "import": "_import:import_results",
     "export": "_show:export_results",

@@ -10,6 +10,7 @@ misstep forge build --source numinamath --num-examples 1000 --model openai/gpt-4
 inspect eval evals/adversarial_numinamath.py -T source=built/adversarial.jsonl --model openai/gpt-4o
 inspect eval misstep/adversarial_numinamath.sample --model openai/gpt-4o-mini
 inspect eval misstep/adversarial_numinamath.sample -T critic=stepwise --model openai/gpt-4o-mini
+inspect eval misstep/adversarial_numinamath -T source=built/adversarial.jsonl -T critic=reward
 """
 
 from inspect_ai import Task, task
@@ -36,6 +37,7 @@ def adversarial_numinamath(
     weighted: bool = False,
     style: str = "plain",
     calls: Calls = "sequential",
+    threshold: float | None = None,
     tag: Tag | None = None,
     order: RowOrder = "interleaved",
 ) -> Task:
@@ -45,20 +47,23 @@ def adversarial_numinamath(
         source: A file that `misstep forge build` wrote, or sample: the 64 bundled solutions.
         subset: Use only this subset, or these: the corpus's own sources.
         domain: The prompt of critique: mathematics, generic, science or programming.
-        critic: critique (reads the whole solution at once), stepwise, a baseline (no_error,
-            last_step, late_window, uniform, arithmetic, label_distribution), or your own solver as
-            `file.py@solver`.
+        critic: critique (reads the whole solution at once), stepwise, reward (the first step under
+            a threshold), a baseline (no_error, last_step, late_window, uniform, arithmetic,
+            label_distribution), or your own solver as `file.py@solver`.
         votes: The number of votes that decide a critique.
         adaptive: Stop voting when no further vote can change the result.
         weighted: Weight votes by the model's confidence in its tokens. Needs logprobs.
-        style: The prompts of stepwise: plain, written, single_token or rlhflow.
+        style: The prompts of stepwise and reward: plain, written, single_token or rlhflow.
         calls: The calls of stepwise: sequential or parallel.
+        threshold: Steps with a smaller reward are wrong. Default: the reward model's own value.
         tag: The word for a step in the prompt: paragraph, step or proof_step.
         order: The order of rows: interleaved, so that the first rows have both classes and all
             subsets, or published: as in the file.
     """
     dataset = adversarial_dataset(source, subset, order)
-    judged_by = find_critic(critic, dataset, domain, tag, votes, adaptive, weighted, style, calls)
+    judged_by = find_critic(
+        critic, dataset, domain, tag, votes, adaptive, weighted, style, calls, threshold
+    )
     return Task(
         dataset=dataset,
         solver=judged_by.solver,

@@ -62,9 +62,14 @@ def build_set(
     calls: CallSettings,
     on_each: Callable[[InjectionResult], None],
 ) -> BuildResult:
-    """Build a set in a folder, or resume its build. `on_each` gets the result of each sample."""
+    """Build a set in a folder, or resume its build. `on_each` gets the result of each sample.
+
+    Without a reviewer, the injector reviews.
+    """
     record = {"source": source, **asdict(settings), "injector": str(injector)}
-    record |= {"reviewer": str(reviewer)} if reviewer else {}
+    if settings.votes:
+        reviewer = reviewer or injector
+        record |= {"reviewer": str(reviewer)}
     for model in (injector, reviewer):
         if model is not None and (secret := find_secret(model.api.base_url)):
             raise MisstepError(

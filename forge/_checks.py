@@ -37,11 +37,14 @@ class Check(StrEnum):
     MAINTAINS_PLAUSIBILITY = "maintains_plausibility"
     MINIMAL = "minimal"
     DECLARED_STEP = "declared_step"
+    ORIGINAL_CONFIRMED = "original_confirmed"
+    """Reviewers find no error in the original."""
     CONFIRMED = "confirmed"
-    """Only in builds with a reviewer."""
+    """Reviewers find the error at the declared step."""
 
 
-AUTOMATIC_CHECKS = tuple(check for check in Check if check is not Check.CONFIRMED)
+REVIEW_CHECKS = (Check.ORIGINAL_CONFIRMED, Check.CONFIRMED)
+AUTOMATIC_CHECKS = tuple(check for check in Check if check not in REVIEW_CHECKS)
 UNTOUCHED_CHECKS = (Check.MINIMAL, Check.DECLARED_STEP)
 """The checks of solutions without an error."""
 

@@ -18,6 +18,7 @@ SAMPLE = "sample"
 """The bundled source: 48 solutions with an error from the offline injector, and 16 without."""
 
 _NOT_LOGGED = ("original_steps", "rationale", "what_changed", "detection_difficulty", "checks")
+_NOT_LOGGED += ("review_votes", "original_votes")
 """Fields that critics do not need. They would double the size of the log."""
 
 
@@ -31,11 +32,17 @@ def adversarial_dataset(
     else:
         samples = list(first_error_dataset(source, subset, order=order))
     for sample in samples:
-        _add_position(sample)
+        add_position(sample)
     return MemoryDataset(samples, name=f"adversarial-{SAMPLE}" if source == SAMPLE else source)
 
 
-def _add_position(sample: Sample) -> None:
+def is_injection(sample: Sample) -> bool:
+    """Return whether a sample comes from a built set: it keeps the original steps."""
+    return bool((sample.metadata or {}).get("original_steps"))
+
+
+def add_position(sample: Sample) -> None:
+    """Add the third of the solution that has the error, and drop what critics do not need."""
     about = sample.metadata or {}
     label, steps = about["label"], about["steps"]
     third = None if label == NO_ERROR else third_of(label, len(steps))

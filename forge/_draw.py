@@ -9,8 +9,9 @@ from random import Random
 
 from inspect_ai.dataset import MemoryDataset, Sample
 
+from misstep.forge._checks import late_start
 from misstep.forge._example import LATE_FRACTION
-from misstep.forge._offline import OFFLINE, offline_rows
+from misstep.forge._offline import OFFLINE, known_solution, offline_rows
 from misstep.forge._solutions import MIN_STEPS, WorkedSolution, examine_row
 from misstep.loaders import RawRow, corpus_rows
 from misstep.registry import MisstepError, UnknownNameError, taxonomy
@@ -22,7 +23,7 @@ class BuildSettings:
 
     num_examples: int = 1000
     min_steps: int = MIN_STEPS
-    injection_rate: float = 1.0
+    injection_rate: float = 0.7
     late_fraction: float = LATE_FRACTION
     seed: int = 42
     error_types: Mapping[str, float] = field(default_factory=dict)
@@ -31,7 +32,8 @@ class BuildSettings:
     max_tokens: int = 8192
     max_attempts: int = 3
     """The number of attempts for each solution. Each attempt names the failures before it."""
-    reviewed: bool = False
+    votes: int = 3
+    """The number of reviewers for each solution. Without votes there is no review."""
 
     def __post_init__(self) -> None:
         for name in self.error_types:
@@ -67,7 +69,9 @@ def read_error_types(text: str | None) -> dict[str, float]:
 def source_rows(source: str, settings: BuildSettings) -> Iterator[RawRow]:
     """Return the rows of a source: a registered corpus, a file, or `offline`."""
     if source == OFFLINE:
-        return offline_rows(settings.seed, settings.allowed_types, settings.num_examples)
+        return offline_rows(
+            settings.seed, settings.allowed_types, settings.num_examples, settings.late_fraction
+        )
     return corpus_rows(source)
 
 
@@ -133,12 +137,21 @@ def injection_samples(solutions: list[WorkedSolution], settings: BuildSettings) 
                 "answer": one.answer,
                 "source": one.source,
                 "inject": one.id not in untouched,
+                "target": _target_step(one, settings),
                 "error_types": _sample_types(one.id, settings),
             },
         )
         for one in solutions
     ]
     return MemoryDataset(samples, name="worked solutions")
+
+
+def _target_step(one: WorkedSolution, settings: BuildSettings) -> int:
+    """Return the step that gets the error, drawn from the late part of the solution."""
+    if known := known_solution(one.id):
+        return known.label
+    random = Random(_random_bytes(settings.seed, "target", one.id))  # noqa: S311 (not a secret)
+    return random.randrange(late_start(len(one.steps), settings.late_fraction), len(one.steps))
 
 
 def _sample_types(sample_id: str, settings: BuildSettings) -> list[str]:

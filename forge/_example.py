@@ -44,7 +44,13 @@ class Example(BaseModel):
     why_incorrect: str = ""
     detection_difficulty: str = ""
     checks: list[str] = Field(default_factory=list)
-    """The names of the checks that were run on the example, and that it passed."""
+    """The checks that were run on the example, each with its result: `minimal: passed`."""
+    review_votes: list[int | None] = Field(default_factory=list)
+    """The first wrong step that each reviewer named: -1 for none, null for a reply without one."""
+    review_share: float | None = Field(default=None, ge=0, le=1)
+    """The share of votes that named the label. A small share means that it is hard to see."""
+    original_votes: list[int | None] = Field(default_factory=list)
+    """The votes on the original solution, before the error was injected."""
     flagged: int | None = Field(default=None, exclude=True)
     """The step that the file marks as wrong, if it differs from the declared one."""
 

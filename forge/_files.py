@@ -11,13 +11,16 @@ from typing import Any
 from misstep.forge._checks import AUTOMATIC_CHECKS
 from misstep.forge._example import Example
 from misstep.forge._offline import OFFLINE
+from misstep.forge._priors import PRIOR_HEADINGS, prior_baselines, prior_warnings
 from misstep.registry import MisstepError, corpora, fill
 
 DATA_NAME = "adversarial"
 """The name of the data files without suffix."""
 
-_LISTS = ("steps", "original_steps", "checks")
+_LISTS = {"steps": "string", "original_steps": "string", "checks": "string"}
+_LISTS |= {"review_votes": "int64", "original_votes": "int64"}
 _NUMBERS = {"label": "int64", "late_fraction": "float64", "final_answer_correct": "bool_"}
+_NUMBERS |= {"review_share": "float64"}
 
 
 def data_files(folder: Path, examples: Iterable[Example]) -> dict[Path, bytes]:
@@ -43,9 +46,8 @@ def _parquet(rows: list[dict[str, Any]]) -> bytes:
     for name, about in Example.model_fields.items():
         if about.exclude:
             continue
-        kind = pyarrow.list_(pyarrow.string()) if name in _LISTS else pyarrow.string()
-        if name in _NUMBERS:
-            kind = getattr(pyarrow, _NUMBERS[name])()
+        kind = getattr(pyarrow, _NUMBERS.get(name) or _LISTS.get(name, "string"))()
+        kind = pyarrow.list_(kind) if name in _LISTS else kind
         fields.append(pyarrow.field(name, kind))
     stream = io.BytesIO()
     table = pyarrow.Table.from_pylist(rows, schema=pyarrow.schema(fields))
@@ -70,14 +72,34 @@ def dataset_card(
         "wrong": types.total(),
         "untouched": len(examples) - types.total(),
         "types": _table("type of error", types),
-        "checks": f"{checks}, and `confirmed` by a second model"
-        if settings.get("reviewer")
-        else checks,
+        "checks": checks,
+        "review": _review_text(settings),
+        "baselines": _baselines_text(examples),
         "rejects": _table("rejected for", rejects),
         "settings": "\n".join(f"- {name}: `{value}`" for name, value in settings.items()),
     }
     template = (files("misstep.forge") / "card.md").read_text(encoding="utf-8")
     return fill(template, {f"{{{name}}}": str(value) for name, value in values.items()})
+
+
+def _review_text(settings: Mapping[str, Any]) -> str:
+    votes = settings.get("votes")
+    if votes:
+        return (
+            f"Blind review: {votes} votes of `{settings.get('reviewer')}` saw only the problem and "
+            "the steps. Every original was accepted by a majority, and a majority named exactly "
+            "the labelled step of every error. `review_share` is the share of these votes."
+        )
+    if str(settings["injector"]).startswith(f"{OFFLINE}/"):
+        return "No reviewer has seen the examples: the labels follow from the injector's rules."
+    return "**The labels are unconfirmed**: no reviewer has seen the examples (`--no-review`)."
+
+
+def _baselines_text(examples: Sequence[Example]) -> str:
+    baselines = prior_baselines(examples)
+    lines = [f"| {' | '.join(cells)} |" for cells in (PRIOR_HEADINGS, ("---", "---:", "---:"))]
+    lines += [f"| {' | '.join(one.cells)} |" for one in baselines]
+    return "\n".join([*lines, *(f"\n{warning}" for warning in prior_warnings(baselines))])
 
 
 def _table(heading: str, counts: Counter[str]) -> str:

@@ -19,7 +19,7 @@ from inspect_ai.model import (
     get_model,
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import LimitExceededError, StoreModel, json_schema
+from inspect_ai.util import LimitExceededError, StoreModel, collect, json_schema
 
 from misstep.forge._answers import ask_once
 from misstep.forge._checks import (
@@ -92,6 +92,18 @@ class InjectionRecord(StoreModel):
     result: InjectionResult | None = None
 
 
+_MAJORITY = 0.5
+"""More than this share of votes decides."""
+_ORIGINAL_CALLS = -1
+"""The number of the review of the original, before the first attempt."""
+
+
+def _record_original(example: Example, review: "_Review | None") -> None:
+    if review:
+        example.original_votes = review.votes
+        example.checks.append(f"{Check.ORIGINAL_CONFIRMED}: {review.result(NO_ERROR)}")
+
+
 FROM_SAMPLE = ("problem", "original_steps")
 """Fields of an example that the sample has already. The log keeps them once."""
 
@@ -103,40 +115,26 @@ def inject(
     max_tokens: int = 8192,
     seed: int = 42,
     late_fraction: float = LATE_FRACTION,
-    reviewed: bool = False,
+    votes: int = 3,
 ) -> Solver:
     """Inject an error with the model role `injector`. Samples with `inject` false stay untouched.
 
-    Each attempt names the failures of the one before, and adds 1 to the seed.
+    Each attempt names the failures of the one before, and adds 1 to the seed. With votes, the model
+    role `reviewer` judges the original before, and the modified solution after the injection.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        if state.metadata["inject"]:
-            injection = _Injection(
-                state,
-                get_model(role="injector", required=True),
-                get_model(role="reviewer", required=True) if reviewed else None,
-                partial(_config, temperature, max_tokens, seed),
-                late_fraction,
-            )
-            result = await injection.run(max_attempts)
-        else:
-            result = _untouched(state, late_fraction)
-        state.store_as(InjectionRecord).result = result
+        injection = _Injection(
+            state,
+            get_model(role="reviewer", required=True) if votes else None,
+            partial(_config, temperature, max_tokens, seed),
+            late_fraction,
+            votes,
+        )
+        state.store_as(InjectionRecord).result = await injection.run(max_attempts)
         return state
 
     return solve
-
-
-def _untouched(state: TaskState, late_fraction: float) -> InjectionResult:
-    """Return the solution as an example without an error."""
-    steps, answer = state.metadata["steps"], state.metadata["answer"]
-    example = _example(state, steps, NO_ERROR, late_fraction, final_answer=answer, generator=None)
-    failures = check_example(example, None)
-    if failures:
-        return InjectionResult(rejects=failures)
-    example.checks = [check.value for check in UNTOUCHED_CHECKS]
-    return InjectionResult(example=_kept(example))
 
 
 def _kept(example: Example) -> dict[str, Any]:
@@ -175,34 +173,89 @@ def _config(
     )
 
 
+@dataclass(frozen=True)
+class _Review:
+    """The votes of the reviewers on a solution."""
+
+    votes: list[int | None]
+    """The first wrong step that each reviewer named. None if the reply could not be read."""
+    follow: list[bool]
+    """Whether the later steps follow, for each vote that could be read."""
+    reasons: list[str]
+
+    def share(self, verdict: int) -> float:
+        """Return the share of votes for a verdict. Votes that could not be read count as others."""
+        return self.votes.count(verdict) / len(self.votes)
+
+    def result(self, verdict: int) -> str:
+        """Return the result for the record of an example."""
+        return f"{self.votes.count(verdict)} of {len(self.votes)} votes"
+
+
 @dataclass
 class _Injection:
     """The conversation about one sample, and its result so far."""
 
     state: TaskState
-    injector: Model
     reviewer: Model | None
     configure: Callable[[int, type], GenerateConfig]
     late_fraction: float
+    votes: int
     result: InjectionResult = field(default_factory=InjectionResult)
 
     async def run(self, max_attempts: int) -> InjectionResult:
+        """Return an accepted example, or the failures of the last attempt."""
+        original = None
+        if self.reviewer is not None:
+            steps = self.state.metadata["steps"]
+            original = await self._review(self.reviewer, steps, _ORIGINAL_CALLS)
+            if isinstance(original, Failure):
+                self.result.rejects = [original]
+                return self.result
+            if original.share(NO_ERROR) <= _MAJORITY:
+                detail = f"reviewers find an error in the original: {'; '.join(original.reasons)}"
+                self.result.rejects = [Failure(Check.ORIGINAL_CONFIRMED, "error_found", detail)]
+                return self.result
+        if self.state.metadata["inject"]:
+            await self._inject(max_attempts, original)
+        else:
+            self._leave_untouched(original)
+        return self.result
+
+    def _leave_untouched(self, original: _Review | None) -> None:
+        """Accept the solution as an example without an error."""
+        steps, answer = self.state.metadata["steps"], self.state.metadata["answer"]
+        example = _example(
+            self.state, steps, NO_ERROR, self.late_fraction, final_answer=answer, generator=None
+        )
+        self.result.rejects = check_example(example, None)
+        if not self.result.rejects:
+            example.checks = [f"{check}: passed" for check in UNTOUCHED_CHECKS]
+            _record_original(example, original)
+            if original:
+                example.review_votes = original.votes
+                example.review_share = original.share(NO_ERROR)
+            self.result.example = _kept(example)
+
+    async def _inject(self, max_attempts: int, original: _Review | None) -> None:
+        injector = get_model(role="injector", required=True)
         messages: list[ChatMessage] = [
             ChatMessageSystem(content=system_text(self.state)),
-            ChatMessageUser(content=request_text(self.state, self.late_fraction)),
+            ChatMessageUser(content=request_text(self.state)),
         ]
         result = self.result
         for attempt in range(max_attempts):
             result.attempts = attempt + 1
-            output = await self._ask(self.injector, messages, InjectionReply, attempt)
+            output = await self._ask(injector, messages, InjectionReply, attempt)
             if isinstance(output, Failure):
                 # There is no reply to complain about, so the same messages are sent again.
                 result.rejects = [output]
                 continue
-            read = self._read(output)
+            read = self._read(output, injector)
             if isinstance(read, Failure):
                 result.rejects = [read]
             else:
+                _record_original(read, original)
                 result.rejects = await self._check(read, attempt)
                 if not result.rejects:
                     result.example = _kept(read)
@@ -213,9 +266,8 @@ class _Injection:
                 ChatMessageAssistant(content=output.completion or "(empty)"),
                 ChatMessageUser(content=complaint_text(result.rejects)),
             ]
-        return result
 
-    def _read(self, output: ModelOutput) -> Example | Failure:
+    def _read(self, output: ModelOutput, injector: Model) -> Example | Failure:
         """Return the example in a reply. The steps before the error are the original ones."""
         if output.stop_reason in _FAILED_STOPS:
             return Failure("reply", *_FAILED_STOPS[output.stop_reason])
@@ -226,6 +278,10 @@ class _Injection:
         if not 0 <= reply.error_step < len(steps):
             detail = f"step {reply.error_step} is not one of 0 to {len(steps) - 1}"
             return Failure(Check.ERROR_IN_LAST_QUARTER, "step_out_of_range", detail)
+        target = self.state.metadata["target"]
+        if reply.error_step != target:
+            detail = f"step {reply.error_step} was changed; step {target} was asked for"
+            return Failure(Check.DECLARED_STEP, "other_step", detail)
         allowed = self.state.metadata["error_types"]
         if reply.error_type not in allowed:
             names = ", ".join(allowed)
@@ -236,7 +292,7 @@ class _Injection:
             [*steps[: reply.error_step], *(step.strip() for step in reply.rewritten_steps)],
             reply.error_step,
             self.late_fraction,
-            generator=str(self.injector),
+            generator=str(injector),
             error_type=reply.error_type,
             final_answer=reply.final_answer.strip().strip("$").strip(),
             rationale=reply.rationale,
@@ -250,27 +306,48 @@ class _Injection:
         failures = check_example(example, await compare_final_answer_async(example))
         if failures:
             return failures
-        example.checks = [check.value for check in AUTOMATIC_CHECKS]
-        if self.reviewer is not None:
-            failures = await self._review(self.reviewer, example, attempt)
-            example.checks += [] if failures else [Check.CONFIRMED.value]
-        return failures
+        example.checks += [f"{check}: passed" for check in AUTOMATIC_CHECKS]
+        if self.reviewer is None:
+            return []
+        review = await self._review(self.reviewer, example.steps, attempt)
+        if isinstance(review, Failure):
+            return [review]
+        example.review_votes = review.votes
+        example.review_share = review.share(example.label)
+        named = ", ".join("unread" if vote is None else str(vote) for vote in review.votes)
+        detail = f"blind reviewers name the steps {named}: {'; '.join(review.reasons)}"
+        if review.share(example.label) <= _MAJORITY:
+            return [Failure(Check.CONFIRMED, "not_confirmed", detail)]
+        if review.follow.count(True) <= _MAJORITY * len(review.votes):
+            return [Failure(Check.CONFIRMED, "later_steps_do_not_follow", detail)]
+        example.checks.append(f"{Check.CONFIRMED}: {review.result(example.label)}")
+        return []
 
-    async def _review(self, reviewer: Model, example: Example, attempt: int) -> list[Failure]:
+    async def _review(
+        self, reviewer: Model, steps: Sequence[str], attempt: int
+    ) -> _Review | Failure:
+        """Ask all reviewers about a solution. A failed call is a failure, never a vote."""
         messages: list[ChatMessage] = [
             ChatMessageSystem(content=injection_prompts().review_system),
-            ChatMessageUser(content=review_text(example)),
+            ChatMessageUser(content=review_text(self.state.input_text, steps)),
         ]
-        output = await self._ask(reviewer, messages, ReviewReply, attempt)
-        if isinstance(output, Failure):
-            return [Failure(Check.CONFIRMED, output.reason, output.detail)]
-        reply = read_reply(output.completion, ReviewReply)
-        if isinstance(reply, Failure):
-            return [Failure(Check.CONFIRMED, f"reviewer_{reply.reason}", reply.detail)]
-        if reply.confirmed and reply.first_wrong_step == example.label:
-            return []
-        detail = f"a reviewer finds the first flaw at step {reply.first_wrong_step}: {reply.reason}"
-        return [Failure(Check.CONFIRMED, "not_confirmed", detail)]
+        numbers = range(attempt * self.votes, (attempt + 1) * self.votes)
+        outputs = await collect(
+            *(self._ask(reviewer, messages, ReviewReply, number) for number in numbers)
+        )
+        review = _Review([], [], [])
+        for output in outputs:
+            if isinstance(output, Failure):
+                return output
+            reply = read_reply(output.completion, ReviewReply)
+            if isinstance(reply, Failure) or not NO_ERROR <= reply.first_wrong_step < len(steps):
+                review.votes.append(None)
+                continue
+            review.votes.append(reply.first_wrong_step)
+            review.follow.append(reply.later_steps_follow)
+            if reply.first_wrong_step != NO_ERROR:
+                review.reasons.append(f"step {reply.first_wrong_step}: {reply.reason[:300]}")
+        return review
 
     async def _ask(
         self, model: Model, messages: list[ChatMessage], reply: type, attempt: int

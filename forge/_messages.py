@@ -2,14 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from inspect_ai.solver import TaskState
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from misstep.forge._checks import Failure, late_start
-from misstep.forge._example import Example
+from misstep.forge._checks import Failure
 from misstep.registry import fill, injection_prompts, taxonomy
 from misstep.solvers import tagged
 
@@ -39,7 +38,7 @@ class ReviewReply(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     first_wrong_step: int
-    confirmed: bool
+    later_steps_follow: bool
     reason: str
 
 
@@ -53,10 +52,10 @@ def system_text(state: TaskState) -> str:
     return fill(injection_prompts().system, {"{taxonomy}": "\n".join(descriptions)})
 
 
-def request_text(state: TaskState, late_fraction: float) -> str:
-    """Return the request to inject an error into one solution."""
+def request_text(state: TaskState) -> str:
+    """Return the request to inject an error into one solution, at its target step."""
     steps: list[str] = state.metadata["steps"]
-    first = late_start(len(steps), late_fraction)
+    target: int = state.metadata["target"]
     return fill(
         injection_prompts().request,
         {
@@ -64,10 +63,10 @@ def request_text(state: TaskState, late_fraction: float) -> str:
             "{count}": str(len(steps)),
             "{steps}": tagged(steps, "step"),
             "{answer}": state.metadata["answer"],
-            "{first}": str(first),
+            "{step}": str(target),
             "{last}": str(len(steps) - 1),
             "{types}": " or ".join(state.metadata["error_types"]),
-            "{remaining}": str(len(steps) - first),
+            "{remaining}": str(len(steps) - target),
         },
     )
 
@@ -78,18 +77,10 @@ def complaint_text(failures: Iterable[Failure]) -> str:
     return fill(injection_prompts().complaint, {"{complaints}": complaints})
 
 
-def review_text(example: Example) -> str:
-    """Return the request to review one example."""
-    return fill(
-        injection_prompts().review_request,
-        {
-            "{problem}": example.problem,
-            "{original}": tagged(example.original_steps, "step"),
-            "{modified}": tagged(example.steps, "step"),
-            "{step}": str(example.label),
-            "{type}": str(example.error_type),
-        },
-    )
+def review_text(problem: str, steps: Sequence[str]) -> str:
+    """Return the request to review a solution. It does not tell what is claimed about it."""
+    values = {"{problem}": problem, "{steps}": tagged(steps, "step")}
+    return fill(injection_prompts().review_request, values)
 
 
 def read_reply(text: str, kind: type[T]) -> T | Failure:

@@ -5,38 +5,44 @@ error and the answer are computed from the error.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, islice
 from random import Random
-from typing import Any
 
 from inspect_ai.model import ModelOutput, ModelUsage
 
 from misstep.forge._checks import late_start
-from misstep.forge._example import LATE_FRACTION, Example
-from misstep.forge._offline_errors import (
-    ERROR_CASES,
-    ERROR_STEP,
-    FINAL_STEPS,
-    Continuation,
-    continue_solution,
-)
-from misstep.generator import ANSWERS, Slip, evaluate, operands_of, settings_of, solution
+from misstep.forge._example import Example
+from misstep.forge._offline_errors import PLAIN, Part, draw_part, part_length
+from misstep.generator import ANSWERS, settings_of, solution
 from misstep.loaders import RawRow
 from misstep.providers import ModelRequest, Provider
-from misstep.registry import ModelError
+from misstep.registry import ModelError, taxonomy
 from misstep.verdicts import NO_ERROR
 
 OFFLINE = "offline"
 """The name of the source, and the prefix of its model `offline/rules`."""
 GENERATOR = "misstep offline injector (rules, no model)"
+SAMPLE_FRACTION = 0.5
+"""The part of the bundled solutions, from their end, that gets the error."""
 
 _FAMILIES = ("word_problems", "counting", "sequences")
+_PARTS = (5, 6, 7)
+"""The possible numbers of parts of a solution with a step that could be wrong."""
+_PLAIN_PARTS = (0, 1, 2, 3)
+"""The possible numbers of other parts at the end, and of those between."""
+_NAMES = "ABDEFGHJKLMPQR"
+"""The names of the numbers that the parts find."""
+_ENDINGS = (
+    "So the answer is $\\boxed{{{r}}}$.",
+    "The number that was asked for is $\\boxed{{{r}}}$.",
+    "We have found the answer, $\\boxed{{{r}}}$.",
+)
 _TRIES = 100
-_MIN_N, _MAX_N = 12, 3000
-"""The range of the number N that the generated solution finds."""
+_MIN_N, _MAX_N = 12, 600
+"""The range of the number that the generated start of a solution finds."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,7 @@ class OfflineSolution:
     answer: str
     final_answer: str
     flaw: str
+    late_fraction: float
 
     def row(self) -> dict[str, str]:
         """Return the solution as a row of a corpus."""
@@ -77,72 +84,104 @@ class OfflineSolution:
             original_steps=self.steps,
             answer=self.answer,
             final_answer=self.final_answer if with_error else self.answer,
+            late_fraction=self.late_fraction,
             why_incorrect=self.flaw if with_error else "",
         )
 
 
 @lru_cache(maxsize=4096)
-def offline_solution(seed: int, index: int) -> OfflineSolution:
+def offline_solution(
+    seed: int, index: int, late_fraction: float = SAMPLE_FRACTION
+) -> OfflineSolution:
     """Return the solution of an index. The error types take turns."""
-    error_type = list(ERROR_CASES)[index % len(ERROR_CASES)]
-    random = Random(f"offline/{seed}/{index}")  # noqa: S311 (not a secret)
+    error_type = list(taxonomy())[index % len(taxonomy())]
+    random = Random(f"offline/{seed}/{index}/{late_fraction:g}")  # noqa: S311 (not a secret)
     for attempt in range(_TRIES):
-        settings = settings_of("6-12", families=random.choice(_FAMILIES), correct_share=1)
+        settings = settings_of("4-6", families=random.choice(_FAMILIES), correct_share=1)
         found = solution(seed, index * _TRIES + attempt, settings)
         if not found.answer.isdigit() or not _MIN_N <= int(found.answer) <= _MAX_N:
             continue
-        label = len(found.correct_steps) + ERROR_STEP
-        # The numbers of final steps that leave the error in the late part.
-        allowed = [
-            final_steps
-            for final_steps in FINAL_STEPS
-            if label >= late_start(label + 2 + final_steps, LATE_FRACTION)
-        ]
-        added = continue_solution(error_type, random, int(found.answer), random.choice(allowed))
-        slips = {ERROR_STEP: added.slip}
-        right, wrong = added.sheet.values, evaluate(added.sheet.nodes, slips, {})
-        if right[-1] == wrong[-1]:
+        place, types = _arrange(error_type, random, len(found.correct_steps), late_fraction)
+        if place is None:
             continue
+        parts = [draw_part(kind, random, i == place) for i, kind in enumerate(types)]
         start = _without_answer(found.correct_steps, found.answer)
+        ending = random.choice(_ENDINGS)
+        right, label, answer = _solve(parts, start, int(found.answer), ending, None)
+        wrong, label, final_answer = _solve(parts, start, int(found.answer), ending, place)
+        if answer == final_answer:
+            continue
+        names = zip(parts, _NAMES, _NAMES[1:], strict=False)
+        problem = " ".join(part.problem(name, next_name) for part, name, next_name in names)
+        fraction = "" if late_fraction == SAMPLE_FRACTION else f"-{late_fraction:g}"
         return OfflineSolution(
-            id=f"{OFFLINE}-{seed}-{index:05}",
-            problem=f"{found.problem} Call this number N. {added.question}",
-            steps=_numbered([*start, *_texts(added, right, {})]),
+            id=f"{OFFLINE}-{seed}-{index:05}{fraction}",
+            problem=f"{found.problem} Call this number A. {problem} What is {_NAMES[len(parts)]}?",
+            steps=right,
             label=label,
-            rewritten=_numbered([*start, *_texts(added, wrong, slips)])[label:],
+            rewritten=wrong[label:],
             error_type=error_type,
-            answer=str(right[-1]),
-            final_answer=str(wrong[-1]),
-            flaw=added.flaw,
+            answer=str(answer),
+            final_answer=str(final_answer),
+            flaw=parts[place].flaw,
+            late_fraction=late_fraction,
         )
     raise AssertionError(f"no solution for {error_type} at {seed}/{index}")
 
 
+def _arrange(
+    error_type: str, random: Random, start: int, late_fraction: float
+) -> tuple[int | None, list[str]]:
+    """Draw the types of the parts, and the place of the error among those that are late enough."""
+    others = [name for name in taxonomy() if name != error_type]
+    types = random.sample(others, random.choice(_PARTS) - 1)
+    for _ in range(random.choice(_PLAIN_PARTS)):
+        types.insert(random.randrange(len(types) + 1), PLAIN)
+    types += [PLAIN] * random.choice(_PLAIN_PARTS)
+    places = []
+    for place in range(len(types) + 1):
+        order = [*types[:place], error_type, *types[place:]]
+        lengths = [part_length(name) for name in order]
+        label = start + sum(lengths[: place + 1]) - 2
+        if label >= late_start(start + sum(lengths) + 1, late_fraction):
+            places.append(place)
+    if not places:
+        return None, []
+    place = random.choice(places)
+    return place, [*types[:place], error_type, *types[place:]]
+
+
+def _solve(
+    parts: list[Part], start: list[str], n: int, ending: str, wrong: int | None
+) -> tuple[list[str], int, int]:
+    """Return the steps of a solution, the index of its error, and its answer."""
+    steps, label = list(start), NO_ERROR
+    for place, part in enumerate(parts):
+        done = part.steps(n, _NAMES[place], _NAMES[place + 1], with_error=place == wrong)
+        if place == wrong:
+            label = len(steps) + done.claim
+        steps += done.texts
+        n = done.result
+    steps.append(ending.format(r=n))
+    return [f"{number}. {step}" for number, step in enumerate(steps, 1)], label, n
+
+
 def _without_answer(steps: list[str], answer: str) -> list[str]:
-    """Return the generated steps. The last one gives its result to N instead of the answer."""
+    """Return the generated steps. The last one gives its result to A instead of the answer."""
     last = steps[-1]
     for ending in ANSWERS:
         last = last.removesuffix(ending.format(answer=answer))
-    return [*steps[:-1], f"{last} So N is {answer}."]
+    return [*steps[:-1], f"{last} So A is {answer}."]
 
 
-def _texts(added: Continuation, values: Sequence[Any], slips: Mapping[int, Slip]) -> Iterator[str]:
-    for place, node in enumerate(added.sheet.nodes):
-        computed = slips.get(place, node)
-        operands = operands_of(computed.operands, values)
-        yield node.say(node.frames[0], computed.operation, operands, values[place])
-
-
-def _numbered(steps: list[str]) -> list[str]:
-    return [f"{number}. {step}" for number, step in enumerate(steps, 1)]
-
-
-def offline_rows(seed: int, error_types: Collection[str], limit: int) -> Iterator[RawRow]:
+def offline_rows(
+    seed: int, error_types: Collection[str], limit: int, late_fraction: float
+) -> Iterator[RawRow]:
     """Yield rows of the source `offline` in which these errors can be injected."""
-    types = list(ERROR_CASES)
+    types = list(taxonomy())
     indices = (index for index in count() if types[index % len(types)] in error_types)
     for index in islice(indices, limit):
-        yield index + 1, offline_solution(seed, index).row()
+        yield index + 1, offline_solution(seed, index, late_fraction).row()
 
 
 def sample_examples(seed: int = 0, wrong: int = 48, untouched: int = 16) -> list[Example]:
@@ -181,8 +220,13 @@ class OfflineAPI(Provider):
 
 def known_solution(sample_id: str) -> OfflineSolution | None:
     """Return the solution of an id, or None if it is not one of the source `offline`."""
-    source, _, numbers = sample_id.partition("-")
-    seed, _, index = numbers.partition("-")
-    if source != OFFLINE or not seed.isdigit() or not index.isdigit():
+    source, *numbers = sample_id.split("-", 3)
+    if source != OFFLINE or len(numbers) < 2 or not all(map(str.isdigit, numbers[:2])):
         return None
-    return offline_solution(int(seed), int(index))
+    try:
+        fraction = float(numbers[2]) if len(numbers) > 2 else SAMPLE_FRACTION
+    except ValueError:
+        return None
+    if not 0 < fraction <= 1:
+        return None
+    return offline_solution(int(numbers[0]), int(numbers[1]), fraction)

@@ -1,39 +1,123 @@
-"""The errors of the offline injector: for each error type, steps in which the error can happen.
+"""The parts of offline solutions: for each error type, a problem about a number in settings.
 
-Each function below continues a solution that found a number N. It returns the numbers of the
-question, two steps that prepare, the step that can be wrong, one step that follows from it, and the
-wrong step. The texts are in offline_errors.yaml. All steps are nodes of the generator's graph, so
-the effect of the error is computed.
+A claim that is right in one setting of the problem is wrong in another. The words of a step
+therefore do not tell whether it is wrong. The texts are in offline_errors.yaml.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from random import Random
 from typing import Any
 
-from misstep.generator import Operation, Ref, Sheet, Slip
+from misstep.registry import taxonomy
 
-ERROR_STEP = 2
-"""The index of the wrong step in a continuation."""
-FINAL_STEPS = (1, 2, 3)
-"""The possible numbers of final steps, so that errors have various distances from the end."""
-
-Step = tuple[tuple[Any, ...], Callable[..., Any]]
-"""The operands of a step, and its computation."""
-ErrorCase = tuple[dict[str, int], list[Step], Step]
-"""The numbers of the question, the right steps, and the wrong step."""
+Numbers = Mapping[str, Any]
+"""The numbers of a part by their names in the texts."""
 
 
 @dataclass(frozen=True)
-class Continuation:
-    """A question about N, the graph that answers it, and the error."""
+class _Computation:
+    """How the numbers of a part are drawn and computed."""
 
-    question: str
-    sheet: Sheet
-    slip: Slip
-    flaw: str
+    draw: Callable[[Random], dict[str, int]]
+    claims: Mapping[str, Callable[[Numbers], int]]
+    """The value that each claim finds."""
+    join: Callable[[Numbers], int]
+    """The result of the part."""
+    lead: Callable[[Numbers], int] | None = None
+    """The value x that the step before the claim finds, if it needs one."""
+
+
+def _double(random: Random) -> dict[str, int]:
+    small = random.choice((3, 5, 7, 9))
+    return {"s": small, "t": 2 * small, "e": random.randrange(20, 90)}
+
+
+def _sides(random: Random) -> dict[str, int]:
+    a, b = random.randrange(3, 15), random.randrange(3, 15)
+    return {"a": a, "b": b, "p": a * a, "q": b * b}
+
+
+def _roots(random: Random) -> dict[str, int]:
+    return dict(zip("pqt", random.sample(range(2, 30), 3), strict=True))
+
+
+def _machines(random: Random) -> dict[str, int]:
+    machines, least = random.randrange(3, 9), random.randrange(4, 20)
+    return {"m": machines, "o": machines - 1, "k": least, "h": least + random.randrange(3, 15)}
+
+
+def _polynomial(random: Random) -> dict[str, int]:
+    a = random.randrange(2, 7)
+    return {"a": a, "b": 2 * a, "e": random.randrange(40, 90)}
+
+
+_COMPUTATIONS = {
+    "invalid_generalization": _Computation(
+        lambda random: {"d": random.randrange(2, 6)},
+        {"same": lambda k: 2 * k["x"], "grows": lambda k: 2 * k["x"] + 3 * k["d"]},
+        lambda k: k["v"] + k["x"],
+        lambda k: k["n"] + 3 * k["d"] if k["setting"] == "stops" else k["n"],
+    ),
+    "theorem_misapplication": _Computation(
+        _sides,
+        {
+            "pythagoras": lambda k: k["p"] + k["q"],
+            "cosines": lambda k: k["p"] + k["q"] - k["a"] * k["b"],
+        },
+        lambda k: k["v"] + k["n"],
+    ),
+    "incomplete_case_analysis": _Computation(
+        lambda random: {"d": random.randrange(2, 12), "q": random.randrange(5, 40)},
+        {
+            "above": lambda k: k["n"] + k["d"],
+            "below": lambda k: k["n"] - k["d"],
+            "both": lambda k: 2 * k["n"],
+            "three": lambda k: 3 * k["n"],
+        },
+        lambda k: k["v"] + k["q"],
+    ),
+    "circular_reasoning": _Computation(
+        lambda random: {
+            "m": random.randrange(4, 12),
+            "k": random.randrange(5, 15),
+            "e": random.randrange(3, 30),
+        },
+        {"equal": lambda k: k["n"], "counted": lambda k: k["m"] * k["k"]},
+        lambda k: k["n"] + k["v"] + k["e"],
+    ),
+    "false_equivalence": _Computation(
+        _double,
+        {"single": lambda k: k["x"] // k["s"], "double": lambda k: k["x"] // k["t"]},
+        lambda k: k["v"],
+        lambda k: k["n"] + k["e"],
+    ),
+    "domain_restriction_violation": _Computation(
+        _roots,
+        {"both": lambda k: k["p"] + k["q"], "first": lambda k: k["p"], "second": lambda k: k["q"]},
+        lambda k: k["n"] + k["v"],
+    ),
+    "quantifier_confusion": _Computation(
+        _machines,
+        {"one": lambda k: k["h"] + k["o"] * k["k"], "all": lambda k: k["m"] * k["h"]},
+        lambda k: k["n"] + k["v"],
+    ),
+    "invalid_substitution": _Computation(
+        _polynomial,
+        {"zero": lambda k: k["x"], "vertex": lambda k: k["x"] - k["a"] ** 2},
+        lambda k: k["v"],
+        lambda k: k["n"] + k["e"],
+    ),
+    "plain": _Computation(
+        lambda random: {"e": random.randrange(3, 40), "m": random.randrange(2, 4)},
+        {"plus": lambda k: k["n"] + k["e"], "times": lambda k: k["n"] * k["m"]},
+        lambda k: k["v"],
+    ),
+}
+PLAIN = "plain"
+"""The name of parts without an error. They have one step."""
 
 
 @cache
@@ -42,160 +126,96 @@ def _texts() -> dict[str, Any]:
 
     content = (files("misstep.forge") / "offline_errors.yaml").read_text(encoding="utf-8")
     texts: dict[str, Any] = yaml.safe_load(content)
+    if set(texts) != {*taxonomy(), PLAIN} or set(_COMPUTATIONS) != set(texts):
+        raise AssertionError("every error type of the taxonomy has texts and a computation")
     return texts
 
 
-def continue_solution(error_type: str, random: Random, n: int, final_steps: int) -> Continuation:
-    """Return a continuation, with 1 to 3 final steps, of a solution that found N."""
-    numbers, steps, wrong = ERROR_CASES[error_type](random, n)
-    times, extra = random.randrange(2, 5), random.randrange(3, 20)
-    texts = _texts()[error_type]
-    sheet = Sheet()
-    for (operands, run), text in [
-        *zip(steps, texts["steps"], strict=True),
-        *_final_steps(times, extra, final_steps),
-    ]:
-        sheet.add("", _operation(run, text), operands, ("{expr}",))
-    return Continuation(
-        texts["question"].format(**numbers, times=times, extra=extra),
-        sheet,
-        Slip(error_type, _operation(wrong[1], texts["wrong"]), wrong[0]),
-        texts["flaw"].format(**numbers),
+@dataclass(frozen=True)
+class PartSteps:
+    """The steps of a part, and the number that it finds."""
+
+    texts: list[str]
+    claim: int
+    """The index of the step that makes the claim."""
+    result: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an offline solution: a problem about one number, with one claim that decides it."""
+
+    error_type: str
+    setting: str
+    right: str
+    """The claim that holds."""
+    wrong: str | None
+    """The claim of the error, if the part is to have one."""
+    numbers: Mapping[str, Any]
+    wordings: tuple[int, int, int]
+    """The drawn wordings of the lead, the claim and the join."""
+
+    def problem(self, name: str, next_name: str) -> str:
+        """Return the problem about the number `name`, whose result is called `next_name`."""
+        ask: str = self._texts["ask"]
+        return ask.format(**self.numbers, N=name, R=next_name)
+
+    @property
+    def flaw(self) -> str:
+        """Why the wrong claim does not hold."""
+        flaw: str = self._texts["flaw"]
+        return flaw.format(**self.numbers)
+
+    @property
+    def _texts(self) -> dict[str, Any]:
+        whole = _texts()[self.error_type]
+        return {**whole, **whole["settings"][self.setting]}
+
+    def steps(self, n: int, name: str, next_name: str, with_error: bool) -> PartSteps:
+        """Return the steps that find the next number from `n`."""
+        texts, computation = self._texts, _COMPUTATIONS[self.error_type]
+        known = {**self.numbers, "setting": self.setting, "n": n, "N": name, "R": next_name}
+        claim = self.wrong if with_error and self.wrong else self.right
+        if computation.lead:
+            known["x"] = computation.lead(known)
+        if "at" in texts:
+            known["at"] = texts["at"].format(**known)
+        known["v"] = computation.claims[claim](known)
+        known["r"] = computation.join(known)
+        parts = [texts.get("lead"), texts["claims"][claim], texts.get("join")]
+        steps = [
+            part[wording % len(part)].format(**known)
+            for part, wording in zip(parts, self.wordings, strict=True)
+            if part
+        ]
+        return PartSteps(steps, 1 if parts[0] else 0, known["r"])
+
+
+def part_length(error_type: str) -> int:
+    """Return the number of steps of a part."""
+    whole = _texts()[error_type]
+    lead = "lead" in whole or all("lead" in about for about in whole["settings"].values())
+    return 1 + lead + ("join" in whole)
+
+
+def draw_part(error_type: str, random: Random, with_error: bool) -> Part:
+    """Draw a part. Its claim is drawn in the same way whether it is to be right or wrong."""
+    settings = _texts()[error_type]["settings"]
+    wrong = [(name, claim) for name, about in settings.items() for claim in about.get("wrong", ())]
+    claims = sorted({claim for _, claim in wrong} or {name["right"] for name in settings.values()})
+    claim = random.choice(claims)
+    if with_error:
+        setting = random.choice([name for name, wrong_claim in wrong if wrong_claim == claim])
+    else:
+        # Settings whose right claim is never wrong elsewhere occur, too, but less often.
+        rest = sorted({about["right"] for about in settings.values()} - set(claims))
+        claim = random.choice(rest) if rest and random.random() < 1 / (2 * len(claims)) else claim
+        setting = next(name for name, about in settings.items() if about["right"] == claim)
+    return Part(
+        error_type,
+        setting,
+        settings[setting]["right"],
+        claim if with_error else None,
+        _COMPUTATIONS[error_type].draw(random),
+        (random.randrange(2), random.randrange(2), random.randrange(2)),
     )
-
-
-def _operation(run: Callable[..., Any], text: str) -> Operation:
-    return Operation(run, lambda *given: text.format(*given, r=run(*given)))
-
-
-_ASKED = "The value that was asked for is "
-_BOXED = "$\\boxed{{{r}}}$."
-
-
-def _final_steps(times: int, extra: int, count: int) -> list[tuple[Step, str]]:
-    multiplied: Step = (Ref(3), times), lambda a, b: a * b
-    added: Step = (Ref(4), extra), lambda a, b: a + b
-    if count == 1:
-        step: Step = (Ref(3), times, extra), lambda a, b, c: a * b + c
-        return [(step, f"{_ASKED}{{0}} × {{1}} + {{2}}, which is {_BOXED}")]
-    first = (multiplied, "We multiply: {0} × {1} = {r}.")
-    if count == 2:
-        return [first, (added, f"{_ASKED}{{0}} + {{1}}, which is {_BOXED}")]
-    last: Step = (Ref(5),), lambda a: a
-    return [first, (added, "We add: {0} + {1} = {r}."), (last, _ASKED + _BOXED)]
-
-
-def invalid_generalization(random: Random, n: int) -> ErrorCase:
-    """Rows that grow at first are assumed to grow further."""
-    grow = random.randrange(2, 6)
-    steps: list[Step] = [
-        ((n, grow), lambda n, d: n + 3 * d),
-        ((n, grow), lambda n, d: 4 * n + 6 * d),
-        ((Ref(0),), lambda row: 2 * row),
-        ((Ref(1), Ref(2)), lambda a, b: a + b),
-    ]
-    return {"grow": grow}, steps, ((Ref(0), grow), lambda row, d: 2 * row + 3 * d)
-
-
-def theorem_misapplication(random: Random, n: int) -> ErrorCase:
-    """The Pythagorean theorem is used in a triangle without a right angle."""
-    a, b = random.randrange(3, 15), random.randrange(3, 15)
-    steps: list[Step] = [
-        ((a,), lambda a: a * a),
-        ((b,), lambda b: b * b),
-        ((Ref(0), Ref(1), a * b), lambda x, y, z: x + y - z),
-        ((Ref(2), n), lambda c, n: c + n),
-    ]
-    return {"a": a, "b": b}, steps, ((Ref(0), Ref(1)), lambda x, y: x + y)
-
-
-def incomplete_case_analysis(random: Random, n: int) -> ErrorCase:
-    """One of the two cases of an absolute value is left out."""
-    d, q = random.randrange(2, 12), random.randrange(5, 40)
-    steps: list[Step] = [
-        ((q,), lambda q: 2 * q),
-        ((n, d), lambda n, d: n + d),
-        ((Ref(1), n, d), lambda upper, n, d: upper + n - d),
-        ((Ref(2), Ref(0)), lambda s, q: s + q),
-    ]
-    return {"d": d, "q": q}, steps, ((Ref(1), n, d), lambda upper, n, d: upper)
-
-
-def circular_reasoning(random: Random, n: int) -> ErrorCase:
-    """Two numbers that are to be compared are assumed to be equal."""
-    m, k = random.randrange(4, 12), random.randrange(5, 15)
-    gone, more = random.randrange(2, 9), random.randrange(4, 25)
-    steps: list[Step] = [
-        ((n, more), lambda n, e: n + e),
-        ((m, k), lambda m, k: m * k),
-        ((Ref(1), gone), lambda b, g: b - g),
-        ((Ref(0), Ref(2)), lambda a, b: abs(a - b)),
-    ]
-    numbers = {"m": m, "k": k, "gone": gone, "more": more}
-    return numbers, steps, ((Ref(1), Ref(0)), lambda b, a: a)
-
-
-def false_equivalence(random: Random, n: int) -> ErrorCase:
-    """The multiples of a number are counted as the multiples of its double."""
-    small, more = random.choice((3, 5, 7)), random.randrange(20, 90)
-    steps: list[Step] = [
-        ((n, more), lambda n, t: n + t),
-        ((Ref(0),), lambda m: m // 10),
-        ((Ref(0), small), lambda m, s: m // s),
-        ((Ref(2), Ref(1)), lambda a, b: a + b),
-    ]
-    numbers = {"small": small, "double": 2 * small, "more": more}
-    return numbers, steps, ((Ref(0), small, 2 * small), lambda m, s, d: m // d)
-
-
-def domain_restriction_violation(random: Random, n: int) -> ErrorCase:
-    """A root is accepted at which the denominator is zero."""
-    p, q = random.sample(range(2, 15), 2)
-    more = random.randrange(3, 30)
-    steps: list[Step] = [
-        ((n, more), lambda n, t: n + t),
-        ((p, q), lambda p, q: (p, q)),
-        ((p, q), lambda p, q: q),
-        ((Ref(2), Ref(0)), lambda s, a: s + a),
-    ]
-    return {"p": p, "q": q, "more": more}, steps, ((p, q), lambda p, q: p + q)
-
-
-def quantifier_confusion(random: Random, n: int) -> ErrorCase:
-    """A statement about one of several is used for all of them."""
-    m, k, e = random.randrange(3, 9), random.randrange(4, 20), random.randrange(3, 15)
-    steps: list[Step] = [
-        ((m,), lambda m: m - 1),
-        ((k, e), lambda k, e: k + e),
-        ((Ref(1), Ref(0), k), lambda high, rest, k: high + rest * k),
-        ((Ref(2), n), lambda s, n: s + n),
-    ]
-    return {"m": m, "k": k, "high": k + e}, steps, ((Ref(1), m), lambda high, m: high * m)
-
-
-def invalid_substitution(random: Random, n: int) -> ErrorCase:
-    """A square is replaced by a variable, which then becomes negative."""
-    a, more = random.randrange(2, 7), random.randrange(40, 90)
-    steps: list[Step] = [
-        ((n, more), lambda n, t: n + t),
-        ((Ref(0), 2 * a), lambda c, d: c),
-        ((Ref(1), a), lambda c, a: c),
-        ((Ref(2), a), lambda v, a: v + a),
-    ]
-    return {"a": a, "twice": 2 * a, "more": more}, steps, ((Ref(1), a), lambda c, a: c - a * a)
-
-
-ERROR_CASES: dict[str, Callable[[Random, int], ErrorCase]] = {
-    make.__name__: make
-    for make in (
-        invalid_generalization,
-        theorem_misapplication,
-        incomplete_case_analysis,
-        circular_reasoning,
-        false_equivalence,
-        domain_restriction_violation,
-        quantifier_confusion,
-        invalid_substitution,
-    )
-}
-"""The cases by error type."""

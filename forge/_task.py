@@ -35,7 +35,7 @@ from misstep.forge._inject import InjectionRecord, InjectionResult, inject
 from misstep.registry import MisstepError
 from misstep.scorers import share
 
-VERSION = 1
+VERSION = 2
 
 VIEW = ViewerConfig(
     task_samples_view=TaskSamplesView(
@@ -65,7 +65,7 @@ def injection_task(dataset: MemoryDataset, settings: BuildSettings) -> Task:
             settings.max_tokens,
             settings.seed,
             settings.late_fraction,
-            settings.reviewed,
+            settings.votes,
         ),
         scorer=accepted(),
         viewer=VIEW,
@@ -78,14 +78,14 @@ def injection(
     source: str = "numinamath",
     num_examples: int = 1000,
     min_steps: int = 8,
-    injection_rate: float = 1.0,
+    injection_rate: float = 0.7,
     late_fraction: float = 0.25,
     temperature: float = 0.7,
     seed: int = 42,
     error_types: str | None = None,
     max_tokens: int = 8192,
     max_attempts: int = 3,
-    reviewed: bool = False,
+    votes: int = 3,
 ) -> Task:
     """Inject late logical errors into worked solutions. Needs the model role `injector`.
 
@@ -103,7 +103,8 @@ def injection(
             solution.
         max_tokens: The token limit of a reply.
         max_attempts: The number of attempts for each solution.
-        reviewed: Ask the model role `reviewer` to confirm each error.
+        votes: The blind votes of the model role `reviewer` on each original and each error. 0: no
+            review.
     """
     settings = BuildSettings(
         num_examples=num_examples,
@@ -115,7 +116,7 @@ def injection(
         temperature=temperature,
         max_tokens=max_tokens,
         max_attempts=max_attempts,
-        reviewed=reviewed,
+        votes=votes,
     )
     draw = draw_solutions(source_rows(source, settings), settings)
     return injection_task(injection_samples(draw.chosen, settings), settings)

@@ -70,6 +70,7 @@ from misstep.reports._forge_report import (
     forge_report_markdown,
     forge_report_page,
     read_forge_report,
+    run_critic,
     step_counts_chart,
 )
 from misstep.reports._frames import metrics_frame, runs_frame, samples_frame
@@ -105,6 +106,20 @@ from misstep.reports._recovery import (
 from misstep.reports._reference import EMBEDDED, planned_runs, run_planned
 from misstep.reports._report import VIEWER, build_report, figure_files, report_page
 from misstep.reports._results_page import results_files
+from misstep.reports._review import (
+    ADJUDICATOR,
+    Agreement,
+    Decision,
+    DecisionFile,
+    ReviewItem,
+    agreements,
+    cohen_kappa,
+    default_review_file,
+    review_counts,
+    review_items,
+    review_lines,
+)
+from misstep.reports._review_server import ReviewServer
 from misstep.reports._runs import Logs, Run, read_logs, read_run, result_metrics
 from misstep.reports._show import MetricValue, RunSummary, summary_of_run
 from misstep.reports._step_scores import RewardRow, StepScores

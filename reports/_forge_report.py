@@ -9,18 +9,32 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from hashlib import sha256
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from misstep.forge import DATA_NAME, Analysis, Example, read_examples
+from inspect_ai.model import get_model
+
+from misstep.forge import (
+    DATA_NAME,
+    PRIOR_HEADINGS,
+    Analysis,
+    Example,
+    PriorBaseline,
+    prior_baselines,
+    prior_warnings,
+    read_examples,
+)
 from misstep.loaders import read_rows
 from misstep.registry import DataError, MisstepError, taxonomy
 from misstep.reports._charts import chart_bytes, chart_library
 from misstep.reports._mathml import formulas_and_words, pieces_html, text_html
 from misstep.reports._runs import DETECTIONS, read_run
-from misstep.reports._text import markdown_table, markdown_text, page_file, script_hash
+from misstep.reports._tasks import load_task
+from misstep.reports._text import file_name, markdown_table, markdown_text, page_file, script_hash
 from misstep.samples import third_of
+from misstep.solvers import BASELINES
 
 if TYPE_CHECKING:
     import altair
@@ -74,6 +88,21 @@ class ForgeReport:
         )
 
     @property
+    def baselines(self) -> list[PriorBaseline]:
+        """What finds errors without reading a solution."""
+        return prior_baselines(self.examples)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Baselines that find too many errors."""
+        return prior_warnings(self.baselines)
+
+    @property
+    def findings(self) -> list[str]:
+        """For each critic: which errors it finds least, and where, in a sentence."""
+        return [_finding(name, rates) for name, rates in _by_critic(self.rates).items()]
+
+    @property
     def reject_rows(self) -> list[tuple[str, str]]:
         """The reject reasons and their counts as table rows."""
         return [(name, f"{count:,}") for name, count in self.reject_reasons.most_common()]
@@ -97,6 +126,28 @@ class ForgeReport:
         """The number of errors in each third of the solution."""
         counts = Counter(third_of(example.label, len(example.steps)) for example in self.with_error)
         return Counter({name: counts[name] for name in _THIRDS})
+
+
+def _by_critic(rates: Iterable[DetectionRate]) -> dict[str, list[DetectionRate]]:
+    found: dict[str, list[DetectionRate]] = {}
+    for rate in rates:
+        found.setdefault(rate.critic, []).append(rate)
+    return found
+
+
+def _finding(critic: str, rates: list[DetectionRate]) -> str:
+    """Return a sentence about the groups of which a critic finds least."""
+    parts = []
+    for words, names in (("type", set(taxonomy())), ("third of the solution", set(_THIRDS))):
+        groups = sorted((one for one in rates if one.group in names), key=lambda one: one.value)
+        # Several groups may be found equally seldom.
+        least = [one for one in groups if one.value == groups[0].value]
+        if least and len(least) < len(groups):
+            names_text = ", ".join(f"{one.group} ({one.total:,})" for one in least)
+            parts.append(f"by {words}: {names_text}, {100 * least[0].value:.1f}% found")
+    if not parts:
+        return f"{critic} finds errors of all types and places equally often."
+    return f"{critic} finds least, with the number of errors in brackets: {'; '.join(parts)}."
 
 
 @dataclass(frozen=True)
@@ -146,6 +197,46 @@ def read_forge_report(folder: Path, logs: Iterable[str] = ()) -> ForgeReport:
     return report
 
 
+def run_critic(
+    folder: Path,
+    critic: str,
+    model: str,
+    base_url: str | None = None,
+    max_connections: int | None = None,
+    limit: int | None = None,
+) -> str:
+    """Run a critic on the set in a folder, or resume its run. Return the location of the log.
+
+    Runs are kept in `critics/` of the folder: a finished run of the same critic is not repeated.
+    """
+    from inspect_ai import eval_set
+
+    baseline = critic in BASELINES
+    task = load_task(
+        "adversarial_numinamath",
+        {"source": str((folder / f"{DATA_NAME}.jsonl").resolve()), "critic": critic},
+    )
+    # The id of the set tells whether the data are those of the earlier run.
+    digest = sha256((folder / f"{DATA_NAME}.jsonl").read_bytes()).hexdigest()[:12]
+    name = file_name(f"{critic}-{model}-{limit or 'all'}-{digest}")
+    finished, logs = eval_set(
+        task,
+        log_dir=str(folder / "critics" / name),
+        model="none" if baseline else get_model(model, base_url=base_url, memoize=False),
+        display="none",
+        log_level="error",
+        max_connections=max_connections,
+        limit=limit,
+        retry_attempts=2,
+        score_display=False,
+    )
+    if not finished:
+        raise MisstepError(
+            f"{folder / 'critics'}: the critic did not finish. Rerun the same command to resume."
+        )
+    return logs[0].location
+
+
 def _detection_rates(location: str) -> list[DetectionRate]:
     run = read_run(location)
     if DETECTIONS not in run.metrics:
@@ -154,7 +245,7 @@ def _detection_rates(location: str) -> list[DetectionRate]:
     groups = {name: name.removesuffix(_ACCURACY) for name in metrics if name.endswith(_ACCURACY)}
     return [
         DetectionRate(
-            critic=run.model,
+            critic=run.name,
             group=prefix.removesuffix("_") or "all",
             value=metrics[name],
             lower=metrics[f"{name}_lower"],
@@ -293,7 +384,8 @@ def _render(name: str, report: ForgeReport, shown: Sequence[Example], **more: ob
         "step_pairs": step_pairs,
     }
     template = environment.get_template(name)
-    return template.render(report=report, shown=shown, rate_headings=RATE_HEADINGS, **more)
+    headings = {"rate_headings": RATE_HEADINGS, "prior_headings": PRIOR_HEADINGS}
+    return template.render(report=report, shown=shown, **headings, **more)
 
 
 def _fenced(text: str, kind: str = "text") -> str:

@@ -31,6 +31,7 @@ from inspect_ai.util import registry_info
 from shortuuid import uuid
 
 from misstep._inspect_private import scorer_specs
+from misstep.forge import add_position, is_injection
 from misstep.loaders import (
     RecordedRun,
     holds_judgements,
@@ -115,16 +116,21 @@ def import_files(
     options = {"threshold": threshold}
 
     @cache
-    def builder_for(votes: int) -> LogBuilder:
+    def builder_for(votes: int, eval_name: str) -> LogBuilder:
         arguments = {"source": "sample", "votes": votes}
-        return LogBuilder("processbench", arguments, recorded(**options), options)
+        return LogBuilder(eval_name, arguments, recorded(**options), options)
 
     for recorded_name, run in runs.items():
         critiques = [
             len((sample.metadata or {})["recorded"].get("critiques", []))
             for sample in run.samples.values()
         ]
-        builder = builder_for(max(1, *critiques))
+        built = all(is_injection(sample) for sample in run.samples.values())
+        if built:
+            for sample in run.samples.values():
+                add_position(sample)
+        eval_name = "adversarial_numinamath" if built else "processbench"
+        builder = builder_for(max(1, *critiques), eval_name)
         notes = {"partial_records": len(run.partial), "rows_without_result": len(run.missing)}
         label = model or recorded_name or "unnamed"
         log = builder.write(run.samples.values(), source, label, log_dir, notes)
@@ -255,5 +261,6 @@ def _has_no_verdict(sample: EvalSample) -> bool:
 
 def _differs(sample: EvalSample) -> bool:
     prediction = sample.metadata["recorded"].get("prediction")
-    answer = (sample.scores or {})["first_error"].answer
+    scores = sample.scores or {}
+    answer = (scores.get("first_error") or scores["detections"]).answer
     return prediction is not None and str(prediction) != answer

@@ -8,6 +8,7 @@ from misstep.evals.adversarial_numinamath import adversarial_numinamath
 from misstep.forge import sample_examples
 from misstep.registry import evals, find_domain, taxonomy
 from misstep.solvers import critique_prompt
+from tests.support.openai_server import plus_minus
 from tests.support.runs import succeed, table_of
 
 SAMPLE = {one.problem: one for one in sample_examples()}
@@ -41,7 +42,10 @@ def test_critics_are_scored_by_type_and_position(serve):
     assert found["missed_errors"] == 12
     assert found["passed_untouched"] == 16
     assert found["first_error_accuracy"] == 0.5
-    assert found["late_first_error_accuracy"] == 0.5
+    thirds = [found[f"{third}_total"] for third in ("middle", "late")]
+    assert sum(thirds) == 48
+    rates = [found[f"{third}_first_error_accuracy"] for third in ("middle", "late")]
+    assert round(sum(a * b for a, b in zip(thirds, rates, strict=True))) == 24
     assert [found[f"{kind}_first_error_accuracy"] for kind in kinds] == [1] * 4 + [0] * 4
     strict = table_of(log, "detections")
     assert (strict["error_accuracy"], strict["correct_accuracy"]) == (0.5, 1)
@@ -57,6 +61,15 @@ def test_votes_and_steps_judge_too(serve):
     assert len(log.samples[0].scores["detections"].metadata["voting"]["votes"]) == 3
     log, _ = serve(adversarial_numinamath(critic="stepwise"), lambda *_: r"\boxed{right}", limit=6)
     assert table_of(log, "detections")["missed_errors"] == 4
+
+
+def test_rewards_are_scored_by_type_and_position_too(serve):
+    log, _ = serve(adversarial_numinamath(critic="reward", threshold=0.4), plus_minus, limit=8)
+    found = table_of(log, "detections")
+    assert found["total"] == 8
+    assert any(name.endswith("_first_error_accuracy") for name in found)
+    assert log.eval.task_args["threshold"] == 0.4
+    assert log.samples[0].scores["detections"].answer is not None
 
 
 def test_a_critic_that_always_cries_error_does_not_win(tmp_path):

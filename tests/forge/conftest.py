@@ -20,11 +20,17 @@ def forged(tmp_path):
         **settings,
     ):
         build_settings = BuildSettings(
-            **{"num_examples": 6, "max_attempts": 1, "reviewed": bool(review), **settings}
+            **{
+                "num_examples": 6,
+                "max_attempts": 1,
+                "injection_rate": 1.0,
+                "votes": 3 if review else 0,
+                **settings,
+            }
         )
 
         def either(request, choice):
-            reviewing = "Modified solution" in request.text and review is not None
+            reviewing = "first_wrong_step" in request.text
             return (review if reviewing else reply)(request, choice)
 
         with OpenAIServer(either, faults=faults, port=port) as server:

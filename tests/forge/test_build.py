@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,13 @@ from inspect_ai import score
 from inspect_ai.log import read_eval_log
 
 from misstep.cli._main import cli
-from misstep.forge import audit, push_to_hub
+from misstep.forge import BuildSettings, audit, late_start, push_to_hub
 from misstep.forge._checks import AUTOMATIC_CHECKS, UNTOUCHED_CHECKS
+from misstep.forge._draw import draw_solutions, injection_samples
 from misstep.forge._offline import offline_solution, sample_examples
 from misstep.forge._task import accepted, logged_example
 from misstep.registry import MisstepError
-from tests.support.openai_server import Fault, Faults, OpenAIServer, injector
+from tests.support.openai_server import Fault, Faults, OpenAIServer, injector, reviewer
 
 MISSTEP = str(Path(sys.executable).parent / "misstep")
 
@@ -67,14 +69,10 @@ BAD = {
     "reply: missing_field": lambda c: {k: v for k, v in c.items() if k != "rewritten_steps"},
     "reply: malformed_field": lambda c: {**c, "error_step": "late"},
     "error_in_last_quarter: step_out_of_range": lambda c: {**c, "error_step": 99},
-    "error_in_last_quarter: too_early": lambda c: {**c, "error_step": 1},
+    "declared_step: other_step": lambda c: {**c, "error_step": 1},
     "logical_error_type: unknown_type": lambda c: {**c, "error_type": "typo"},
     "different_final_answer: other_spelling": right_answer,
     "different_final_answer: not_stated": lambda c: {**c, "final_answer": "77777"},
-    "steps_follow_error: missing_steps": lambda c: {
-        **c,
-        "rewritten_steps": c["rewritten_steps"][-1:],
-    },
     "maintains_plausibility: gives_itself_away": lambda c: first_step(
         c, c["rewritten_steps"][0] + " This is erroneous."
     ),
@@ -181,7 +179,7 @@ def test_an_example_names_the_checks_that_were_run_on_it(forged):
     built, _ = forged(injector, num_examples=4, injection_rate=0.5)
     for one in built.examples:
         ran = UNTOUCHED_CHECKS if one.untouched else AUTOMATIC_CHECKS
-        assert one.checks == [check.value for check in ran]
+        assert one.checks == [f"{check}: passed" for check in ran]
 
 
 def test_examples_that_nobody_checked_claim_no_check():
@@ -197,18 +195,65 @@ def test_a_build_that_is_scored_again_has_the_same_results(forged, monkeypatch):
     assert [logged_example(sample) for sample in again.samples] == built.examples
 
 
-def test_a_reviewer_has_the_last_word(forged):
-    def review(request, choice):
-        step = int(request.text.partition("claimed that step ")[2].split()[0])
-        denied = "offline-42-00001" in seen and not seen.clear()
-        found = {"first_wrong_step": step - 1 if denied else step, "confirmed": not denied}
-        return json.dumps({**found, "reason": "because"})
+def test_blind_reviewers_confirm_originals_and_errors(forged):
+    """One has a bad original, one its error elsewhere, and in one later steps do not follow."""
+    problems = [offline_solution(42, index, 0.25).problem for index in range(5)]
 
-    seen = {"offline-42-00001"}
-    built, server = forged(injector, review=review, num_examples=3)
-    assert dict(built.rejects) == {"confirmed: not_confirmed": 1}
-    assert all("confirmed" in one.checks for one in built.examples)
-    assert len(server.requests) == 6
+    def review(request, choice):
+        place = next(i for i, problem in enumerate(problems) if problem in request.text)
+        found = json.loads(reviewer(request, choice))
+        original = found["first_wrong_step"] == -1
+        if place == 0 and original:
+            found["first_wrong_step"] = 2
+        if place == 1 and not original and request.seed % 3:  # two of three votes
+            found["first_wrong_step"] -= 1
+        if place == 2 and not original:
+            found["later_steps_follow"] = False
+        if place == 3 and not original and request.seed % 3 == 0:
+            return "I cannot say."
+        return json.dumps(found)
+
+    built, server = forged(injector, review=review, num_examples=5)
+    assert dict(built.rejects) == {
+        "original_confirmed: error_found": 1,
+        "confirmed: not_confirmed": 1,
+        "confirmed: later_steps_do_not_follow": 1,
+    }
+    [unread, sure] = built.examples
+    assert unread.review_votes.count(None) == 1
+    assert round(unread.review_share, 2) == 0.67
+    assert sure.review_votes == [sure.label] * 3
+    assert sure.original_votes == [-1] * 3
+    assert sure.checks[0] == "original_confirmed: 3 of 3 votes"
+    assert sure.checks[-1] == "confirmed: 3 of 3 votes"
+    # Three votes on each original, an injection and three votes for those that are left.
+    assert len(server.requests) == 5 * 3 + 4 * (1 + 3)
+    asked = [r.text for r in server.requests if "first_wrong_step" in r.text]
+    assert not any("claimed" in text or "Correct" in text for text in asked)
+    card = (built.folder / "README.md").read_text(encoding="utf-8")
+    assert "Blind review: 3 votes" in card
+    assert "unconfirmed" not in card
+
+
+def test_without_a_review_the_card_says_so(forged):
+    built, _ = forged(injector, num_examples=2)
+    card = (built.folder / "README.md").read_text(encoding="utf-8")
+    assert "The labels are unconfirmed" in card
+    assert "late_window" in card
+
+
+def test_positions_are_drawn_over_the_whole_allowed_range(tmp_path):
+    rows = [
+        {"id": f"p{i}", "problem": f"p{i}", "solution": offline_solution(1, 0).row()["solution"]}
+        for i in range(300)
+    ]
+    solutions = draw_solutions(enumerate(rows, 1), BuildSettings()).chosen
+    samples = injection_samples(solutions, BuildSettings(late_fraction=0.5))
+    steps = len(solutions[0].steps)
+    targets = Counter(sample.metadata["target"] for sample in samples)
+    assert set(targets) == set(range(late_start(steps, 0.5), steps))
+    assert max(targets.values()) < 3 * min(targets.values())
+    assert sum(not sample.metadata["inject"] for sample in samples) == 90  # 30% by default
 
 
 def test_failed_calls_are_rejects_that_the_next_go_makes_again(forged):
@@ -278,6 +323,7 @@ def test_killed_and_taken_up_again_it_ends_with_the_same_file(forged, tmp_path):
         folder = tmp_path / "killed"
         options = ["--source", "offline", "--num-examples", "24", "--max-attempts", "5"]
         options += ["--model", "openai-api/local/injector", "--model-base-url", server.url]
+        options += ["--no-review", "--injection-rate", "1"]
         command = [MISSTEP, "forge", "build", *options, "-o", str(folder), "--max-connections", "4"]
         environment = {**os.environ, "LOCAL_API_KEY": "x"}
         with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as building:

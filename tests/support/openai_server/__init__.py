@@ -16,9 +16,11 @@ from tests.support.openai_server._replies import (
     REPLIES,
     SEARCH_STEPS,
     critic,
+    forge,
     injector,
     judge,
     plus_minus,
+    reviewer,
     searcher,
     short,
 )
@@ -38,9 +40,11 @@ __all__ = [
     "ReplyFunction",
     "confident",
     "critic",
+    "forge",
     "injector",
     "judge",
     "plus_minus",
+    "reviewer",
     "searcher",
     "short",
 ]

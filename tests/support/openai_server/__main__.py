@@ -11,11 +11,12 @@ from tests.support.openai_server import (
     Faults,
     OpenAIServer,
     confident,
+    forge,
     injector,
     searcher,
 )
 
-_REPLIES = {**REPLIES, "injector": injector, "searcher": searcher}
+_REPLIES = {**REPLIES, "forge": forge, "injector": injector, "searcher": searcher}
 _STOP = [signal.SIGINT, signal.SIGTERM]
 
 

@@ -9,7 +9,8 @@ from tests.support.openai_server._wire import ChatRequest, Reply, ReplyFunction
 
 _STEP_END = re.compile(r"</[a-z_]+_\d+>")
 _TAGGED_STEP = re.compile(r"<step_(\d+)>\n(.*?)\n</step_\1>", re.DOTALL)
-_STEP_RANGE = re.compile(r"Choose one step from (\d+) to (\d+)")
+_STEP_RANGE = re.compile(r"step (\d+) and every step after it, up to step (\d+)")
+_INJECTED = "What we found here holds in every other case"
 _BOX = re.compile(r"\\boxed\{([^{}]*)\}")
 _VOCABULARY = (
     "the step restates given information and this follows directly from the previous one so we "
@@ -56,7 +57,7 @@ def injector(request: ChatRequest, choice: int) -> str:
     rewritten = [steps[str(index)] for index in range(first, last + 1)]
     box = _BOX.findall(rewritten[-1])[-1]
     wrong = str(int(box) + 1) if box.isdigit() else f"{box} + 1"
-    rewritten[0] += f" What we found here holds in every other case, too, so that we get {wrong}."
+    rewritten[0] += f" {_INJECTED}, too, so that we get {wrong}."
     if len(rewritten) > 1:
         number = re.match(r"\d+\. ", rewritten[-1])
         rewritten[-1] = f"{number[0] if number else ''}The value is $\\boxed{{{wrong}}}$."
@@ -76,6 +77,22 @@ def injector(request: ChatRequest, choice: int) -> str:
         "detection_difficulty": "It is short.",
     }
     return json.dumps(reply)
+
+
+def reviewer(request: ChatRequest, choice: int) -> str:
+    """Return a blind review that finds the errors of `injector`, and no others."""
+    steps = _TAGGED_STEP.findall(_text(request))
+    wrong = (int(index) for index, step in steps if _INJECTED in step)
+    found = {"first_wrong_step": next(wrong, -1), "later_steps_follow": True, "reason": "It is so."}
+    return json.dumps(found)
+
+
+def forge(request: ChatRequest, choice: int) -> str:
+    """Return what `misstep forge make` asks for: an error, a review or a critique."""
+    prompt = _text(request)
+    if "first_wrong_step" in prompt:
+        return reviewer(request, choice)
+    return injector(request, choice) if _STEP_RANGE.search(prompt) else critic(request, choice)
 
 
 def searcher(request: ChatRequest, choice: int) -> Reply | str:
