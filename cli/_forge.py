@@ -154,7 +154,7 @@ def make(
     Resumable: rerun the same command after a kill. No answer is paid for twice.
     """
     folder: Path = settings["output"]
-    context.invoke(build, **settings)
+    context.invoke(build, as_json=False, **settings)
     chart = folder / "steps.svg"
     if not chart.is_file():
         source, min_steps = settings["source"], settings["min_steps"]

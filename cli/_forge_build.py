@@ -107,12 +107,12 @@ _OPTIONS: tuple[Callable[[Callable[..., None]], Callable[..., None]], ...] = (
         metavar="OWNER/NAME",
         help="Upload to this data set of the hub.",
     ),
-    json_option,
 )
 
 
 @click.command()
 @build_command
+@json_option
 def build(
     source: str,
     num_examples: int,

@@ -60,7 +60,7 @@ class ReviewItem:
     @property
     def doubt(self) -> tuple[int, float]:
         """The order of review: several that agree against the label first, then any others."""
-        verdicts = [*self.critics.values(), *self.votes]
+        verdicts = [one for one in (*self.critics.values(), *self.votes) if one is not None]
         differing = sum(one != self.label for one in verdicts)
         several = self.against if self.against > 1 else 0
         return several, differing / len(verdicts) if verdicts else 0.0

@@ -29,6 +29,7 @@ OPTIONS = [
 WITHOUT_TABLE = {
     ("data", "fetch"),
     ("export",),
+    ("forge", "make"),
     ("forge", "report"),
     ("plot", "recovery"),
     ("prm", "new"),

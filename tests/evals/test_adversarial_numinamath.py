@@ -64,7 +64,8 @@ def test_votes_and_steps_judge_too(serve):
 
 
 def test_rewards_are_scored_by_type_and_position_too(serve):
-    log, _ = serve(adversarial_numinamath(critic="reward", threshold=0.4), plus_minus, limit=8)
+    task = adversarial_numinamath(critic="reward", style="single_token", threshold=0.4)
+    log, _ = serve(task, plus_minus, limit=8)
     found = table_of(log, "detections")
     assert found["total"] == 8
     assert any(name.endswith("_first_error_accuracy") for name in found)

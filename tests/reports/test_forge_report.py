@@ -110,7 +110,7 @@ def test_charts_and_tables_tell_what_was_found(opened):
     text = opened.locator("body").text_content()
     assert "12 examples: 10 with an error, 2 untouched; 3 solutions were rejected." in text
     assert "reply: <i>not_json" in text
-    assert "mockllm/critic" in text
+    assert "uniform" in text
     assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -120,7 +120,7 @@ def test_the_markdown_tells_the_same(folder):
     assert "| reply: \\<i\\>not\\_json | 3 |" in text
     assert "- 7. By the law of cosines" in text
     assert "+ 7. By the Pythagorean theorem" in text
-    assert "| mockllm/critic | all | 48 |" in text
+    assert "| uniform | all | 48 |" in text
 
 
 def test_marks_are_word_by_word_and_escaped():

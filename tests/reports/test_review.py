@@ -27,7 +27,7 @@ from misstep.reports import (
     cohen_kappa,
     review_items,
 )
-from tests.support.logs import guesses, write_first_error_log
+from tests.support.logs import write_first_error_log
 
 MISSTEP = str(Path(sys.executable).parent / "misstep")
 HARM = " <script>document.title='owned'</script> and $\\frac{1}{2}$"
@@ -159,7 +159,7 @@ def test_rows_on_which_critics_agree_against_the_label_come_first(tmp_path):
     rows = load_rows("sample")[:12]
     logs = []
     for number in range(3):
-        replies = guesses(rows, 1.0, number)
+        replies = [f"\\boxed{{{row.label}}}" for row in rows]
         replies[7] = "\\boxed{0}" if rows[7].label != 0 else "\\boxed{1}"
         if number == 0:
             replies[3] = "\\boxed{-1}" if rows[3].label != -1 else "\\boxed{0}"
