@@ -136,13 +136,11 @@ def report(folder: Path, logs: tuple[str, ...], show: int) -> None:
 @build_command
 @click.option("--critic", default="critique", help="Critic that runs on the set, as in the eval.")
 @click.option("--critic-model", help="Model of the critic. Default: the injecting model.")
-@click.option("--limit", type=click.IntRange(1), help="Run the critic on the first N rows only.")
 @click.pass_context
 def make(
     context: click.Context,
     critic: str,
     critic_model: str | None,
-    limit: int | None,
     **settings: Any,  # noqa: ANN401
 ) -> None:
     """Make a set and all that goes with it: analysis, build, review, card, critic, report.
@@ -169,7 +167,6 @@ def make(
         critic_model or settings["model"],
         settings["model_base_url"] if critic_model is None else None,
         settings["max_connections"],
-        limit,
     )
     click.echo(log)
     context.invoke(report, folder=folder, logs=(log,), show=FORGE_REPORT_EXAMPLES)

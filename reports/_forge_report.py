@@ -203,7 +203,6 @@ def run_critic(
     model: str,
     base_url: str | None = None,
     max_connections: int | None = None,
-    limit: int | None = None,
 ) -> str:
     """Run a critic on the set in a folder, or resume its run. Return the location of the log.
 
@@ -218,7 +217,7 @@ def run_critic(
     )
     # The id of the set tells whether the data are those of the earlier run.
     digest = sha256((folder / f"{DATA_NAME}.jsonl").read_bytes()).hexdigest()[:12]
-    name = file_name(f"{critic}-{model}-{limit or 'all'}-{digest}")
+    name = file_name(f"{critic}-{model}-{digest}")
     finished, logs = eval_set(
         task,
         log_dir=str(folder / "critics" / name),
@@ -226,7 +225,6 @@ def run_critic(
         display="none",
         log_level="error",
         max_connections=max_connections,
-        limit=limit,
         retry_attempts=2,
         score_display=False,
     )
