@@ -63,7 +63,8 @@ def _megabytes(rows: int) -> float:
 
 
 def _building() -> Measurement:
-    order = BuildSettings(num_examples=EXAMPLES)
+    # One call for each example: no review, and an error in every solution.
+    order = BuildSettings(num_examples=EXAMPLES, injection_rate=1.0, votes=0)
     calls = CallSettings(max_connections=CONNECTIONS)
     options = ("--reply", "injector", "--latency", str(LATENCY))
     with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +90,7 @@ def _build_seconds(order: BuildSettings, calls: CallSettings, url: str, folder: 
         return made.log
 
     # The first run is not measured: it imports the client libraries.
-    build(BuildSettings(num_examples=2), "first")
+    build(BuildSettings(num_examples=2, injection_rate=1.0, votes=0), "first")
     freeze_loaded_objects()
     return span(build(order, "measured"))
 
