@@ -100,7 +100,8 @@ def _search(problems: int) -> Case:
 
 def _forge(examples: int) -> Case:
     command = [
-        *(BIN / "misstep", "forge", "build", "--source", "offline", *MODEL, "--no-review"),
+        *(BIN / "misstep", "forge", "build", "--source", "offline", *MODEL),
+        *("--no-review", "--injection-rate", "1"),
         *("--num-examples", str(examples), "--max-connections", str(CONNECTIONS), "-o"),
     ]
     return Case("forge", examples, lambda folder: [*command, folder / "set"], "injector")
