@@ -145,6 +145,8 @@ def _add_log(location: str, items: dict[str, ReviewItem], complete: bool) -> Non
         score = (sample.scores or {}).get(scorer)
         if name in items and score is not None and items[name].steps == steps:
             items[name].critics[critic] = _verdict(score)
+    if not any(critic in item.critics for item in items.values()):
+        raise MisstepError(f"{location}: it judges none of these rows. Leave it out.")
 
 
 def _verdict(score: Score) -> int | None:

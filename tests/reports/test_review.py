@@ -155,7 +155,8 @@ def test_export_has_final_labels_and_who_decided(rows, tmp_path):
     assert about["original_label"] == next(item.label for item in items if item.id == judged)
 
 
-def test_rows_on_which_critics_agree_against_the_label_come_first(tmp_path):
+def test_rows_on_which_critics_agree_against_the_label_come_first(rows, tmp_path):
+    own = rows
     rows = load_rows("sample")[:12]
     logs = []
     for number in range(3):
@@ -170,6 +171,8 @@ def test_rows_on_which_critics_agree_against_the_label_come_first(tmp_path):
     assert items[0].against == 3
     assert len(items[0].critics) == 3
     assert len(items) == 12
+    with pytest.raises(MisstepError, match="judges none of these rows"):
+        review_items([str(own), logs[0]])
 
 
 def test_the_server_answers_only_its_own_page(rows, tmp_path):
