@@ -136,9 +136,7 @@ def report(folder: Path, logs: tuple[str, ...], show: int) -> None:
 @build_command
 @click.option("--critic", default="critique", help="Critic that runs on the set, as in the eval.")
 @click.option("--critic-model", help="Model of the critic. Default: the injecting model.")
-@click.pass_context
 def make(
-    context: click.Context,
     critic: str,
     critic_model: str | None,
     **settings: Any,  # noqa: ANN401
@@ -151,6 +149,7 @@ def make(
 
     Resumable: rerun the same command after a kill. No answer is paid for twice.
     """
+    context = click.get_current_context()
     folder: Path = settings["output"]
     context.invoke(build, as_json=False, **settings)
     chart = folder / "steps.svg"

@@ -17,8 +17,15 @@ from misstep.verdicts import NO_ERROR
 SAMPLE = "sample"
 """The bundled source: 48 solutions with an error from the offline injector, and 16 without."""
 
-_NOT_LOGGED = ("original_steps", "rationale", "what_changed", "detection_difficulty", "checks")
-_NOT_LOGGED += ("review_votes", "original_votes")
+_NOT_LOGGED = (
+    "original_steps",
+    "rationale",
+    "what_changed",
+    "detection_difficulty",
+    "checks",
+    "review_votes",
+    "original_votes",
+)
 """Fields that critics do not need. They would double the size of the log."""
 
 

@@ -205,13 +205,14 @@ class _Injection:
 
     async def run(self, max_attempts: int) -> InjectionResult:
         """Return an accepted example, or the failures of the last attempt."""
-        original = None
+        original: _Review | None = None
         if self.reviewer is not None:
             steps = self.state.metadata["steps"]
-            original = await self._review(self.reviewer, steps, _ORIGINAL_CALLS)
-            if isinstance(original, Failure):
-                self.result.rejects = [original]
+            review = await self._review(self.reviewer, steps, _ORIGINAL_CALLS)
+            if isinstance(review, Failure):
+                self.result.rejects = [review]
                 return self.result
+            original = review
             if original.share(NO_ERROR) <= _MAJORITY:
                 detail = f"reviewers find an error in the original: {'; '.join(original.reasons)}"
                 self.result.rejects = [Failure(Check.ORIGINAL_CONFIRMED, "error_found", detail)]

@@ -290,7 +290,8 @@ def cohen_kappa(pairs: Sequence[tuple[str, ...]]) -> float:
 
 def _alpha(units: Sequence[tuple[str, ...]]) -> float:
     scores = [SampleScore(score=Score(value=list(unit))) for unit in units]
-    return cast(float, krippendorff_alpha()(scores))
+    metric: Any = krippendorff_alpha()
+    return cast(float, metric(scores))
 
 
 def review_lines(items: Iterable[ReviewItem], decisions: DecisionFile) -> bytes:
