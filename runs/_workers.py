@@ -23,7 +23,6 @@ _PRELOADED = "misstep.runs._preload"
 _START_METHOD = "forkserver" if sys.platform == "linux" else "spawn"
 _OUTPUT_BYTES = 2_000
 """How much of the end of a worker's output is returned."""
-_TUNABLES = "GLIBC_TUNABLES"
 _KEEP_STACKS = "glibc.pthread.stack_cache_size=268435456"
 """Keep the stacks of threads that ended. Inspect compresses each sample in twelve new threads."""
 
@@ -33,13 +32,8 @@ def start_fork_server() -> None:
     if _START_METHOD == "forkserver":
         _processes().set_forkserver_preload([_PRELOADED])
         # The C library reads it when a process starts.
-        unset = _TUNABLES not in os.environ
-        os.environ.setdefault(_TUNABLES, _KEEP_STACKS)
-        try:
-            forkserver.ensure_running()
-        finally:
-            if unset:
-                del os.environ[_TUNABLES]
+        os.environ.setdefault("GLIBC_TUNABLES", _KEEP_STACKS)
+        forkserver.ensure_running()
 
 
 def run_in_worker(
