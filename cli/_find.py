@@ -21,7 +21,8 @@ from misstep.reports import (
     trust_lines,
 )
 
-_WIDTH = 60
+_WIDTH = 160
+"""Characters of a reason in the table."""
 
 
 @click.command("find")
@@ -87,13 +88,20 @@ def find_errors(
         return
     table = new_table("sample", "verdict", "reason", words=3)
     for one in found:
-        verdict = f"step {one.step} of {one.steps}" if one.step is not None else one.verdict
-        reason = " ".join(one.reason.split())
-        table.add_row(shown(one.id), verdict, shown(reason[:_WIDTH] + "…" * (len(reason) > _WIDTH)))
+        last = one.steps - 1
+        verdict = one.verdict if one.step is None else f"step {one.step} (of 0 to {last})"
+        table.add_row(shown(one.id), verdict, shown(_end_of(one.reason)))
     console.print(table)
     print_lines(console, ["", *notes, "", f"Log: {done.location}"])
     if output is not None:
         print_lines(console, [f"Page: {output}"])
+
+
+def _end_of(reason: str) -> str:
+    """Return the end of a critique, where it says what is wrong, without the box."""
+    text = " ".join(reason.split()).removesuffix(".")
+    text = text[: text.rfind("\\boxed{")].rstrip() if text.endswith("}") else text
+    return text if len(text) <= _WIDTH else f"…{text[-_WIDTH:].partition(' ')[2]}"
 
 
 def _need(transcripts: int, need: RunEstimate | None) -> str:

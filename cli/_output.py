@@ -122,8 +122,11 @@ def print_summary(console: Console, summary: "RunSummary") -> None:
             rest = len(summary.subsets) - _MOST_SUBSETS
             console.print(f"and {rest} more subsets: --json", style="dim")
     for by, groups in summary.groups.items():
+        if not groups:
+            continue
         console.print()
-        by_group = new_table(grouping_name(by), "samples", metric_name("error_accuracy"))
+        counted = "steps" if by == "step_kind" else "samples"
+        by_group = new_table(grouping_name(by), counted, metric_name(groups[0].metric.name))
         for group in groups:
             by_group.add_row(shown(group.group), f"{group.samples:,}", value_text(group.metric))
         console.print(by_group, highlight=False)

@@ -7,6 +7,11 @@ from inspect_ai.viewer import TaskSamplesColumn, TaskSamplesSort, TaskSamplesVie
 _score = TaskSamplesColumn.score
 
 
+def _hidden(scorer: str, *values: str) -> list[TaskSamplesColumn]:
+    """Return columns that the viewer shows on request: its titles would repeat those of others."""
+    return [_score(scorer, value, visible=False) for value in values]
+
+
 def _view(
     name: str,
     columns: Sequence[str | TaskSamplesColumn],
@@ -49,12 +54,12 @@ DETECTIONS_VIEW = _first_error_view("Injected errors", "detections")
 AGENT_PROCESS_VIEW = _view(
     "Steps of agents",
     [
-        *("target", _score("first_error")),
-        *(_score("step_labels", value) for value in ("steps", "first_error")),
-        *(_score("step_labels_published", value) for value in ("steps", "first_error")),
+        *("target", "answer", _score("first_error"), _score("step_labels", "steps")),
+        *_hidden("step_labels", "first_error"),
+        *_hidden("step_labels_published", "steps", "first_error"),
         *("tokens", "error"),
     ],
-    {"first_error": "First error", "step_labels": "Labels", "subset": "Set"},
+    {"first_error": "First error", "steps": "Steps right", "subset": "Set"},
     TaskSamplesSort.score("first_error", dir="desc"),
 )
 
@@ -63,10 +68,10 @@ WHO_AND_WHEN_VIEW = _view(
     [
         *("target", "answer"),
         *(_score("attribution", value) for value in ("agent", "step", "both")),
-        *(_score("attribution_published", value) for value in ("agent", "step")),
+        *_hidden("attribution_published", "agent", "step"),
         *("tokens", "error"),
     ],
-    {"attribution": "Blame", "attribution_published": "Blame (published)", "subset": "Set"},
+    {"agent": "Agent", "step": "Step", "both": "Both", "subset": "Set"},
     TaskSamplesSort.score("attribution", "step", dir="asc"),
 )
 

@@ -78,6 +78,8 @@ class StepLabelsMetadata(GroupMetadata):
     """Metadata of a trajectory whose steps are labelled: -1 wrong, 0 neutral, 1 right."""
 
     step_labels: list[int]
+    step_kinds: list[str] = Field(default_factory=list)
+    """Whether each step calls a tool: `call` or `text`. Empty if only the labels are known."""
     message_index: list[int] = Field(default_factory=list)
     """The place of each step among the messages."""
 

@@ -112,6 +112,9 @@ def from_inspect(message: "ChatMessage") -> Message:
     content = message.content
     parts = content if isinstance(content, str) else [part.model_dump() for part in content]
     text, reasoning, media = _joined(parts)
+    # The result of a tool call that failed is empty: what went wrong stands beside it.
+    if error := getattr(message, "error", None):
+        text = "\n".join(filter(None, [f"[error: {error.message}]", text]))
     calls = getattr(message, "tool_calls", None) or ()
     return Message(
         role=message.role,

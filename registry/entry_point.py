@@ -4,9 +4,15 @@ Importing these packages registers tasks, their variants, solvers, scorers and m
 """
 
 # ruff: noqa: F401
+import sys
+
 import misstep.evals
 import misstep.forge
 import misstep.providers
 import misstep.rewards
 import misstep.scorers
 import misstep.solvers
+
+# Inspect Scout looks up `misstep/first_error` here. It is slow to import, so others do not load it.
+if "inspect_scout" in sys.modules:
+    import misstep.scanners

@@ -61,6 +61,7 @@ GROUPING_TITLES = {
     "length": "number of steps",
     "error_type": "type of error",
     "error_kind": "kind of the first wrong step",
+    "step_kind": "kind of step",
     "task_l2": "topic",
     "outcome": "consequence of the error",
 }

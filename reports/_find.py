@@ -163,12 +163,7 @@ def find_page(log: EvalLog, notes: list[str]) -> str:
         )
         body = [f"<p>{_text(found.reason)}</p>"]
         for i, step in enumerate(sample.metadata["steps"]):
-            wrong = i == found.step
-            mark = " – first wrong step" if wrong else ""
-            body.append(
-                f'<section class="{"wrong" if wrong else "step"}"><h3>Step {i}{mark}</h3>'
-                f"<pre>{_text(step)}</pre></section>"
-            )
+            body.append(_step(i, step, i == found.step))
         parts.append(
             f"<details{' open' if found.verdict == 'error' else ''}><summary>{_text(found.id)}: "
             f'<span class="{found.verdict}">{verdict}</span></summary>{"".join(body)}</details>'
@@ -183,6 +178,17 @@ def find_page(log: EvalLog, notes: list[str]) -> str:
         "style-src 'unsafe-inline'\">"
         f"<title>{title}</title><style>{style}</style></head><body><h1>{title}</h1>"
         f"<p>Critic: {_text(log.eval.model)}</p>{lines}{''.join(parts)}</body></html>\n"
+    )
+
+
+def _step(index: int, text: str, is_wrong: bool) -> str:
+    """Return a step with the evidence before it, which is never wrong, apart from it."""
+    evidence, head, own = text.partition(f"[step {index}] ")
+    seen = f'<pre class="evidence">{_text(evidence.rstrip())}</pre>' if evidence.strip() else ""
+    mark = " – first wrong step" if is_wrong else ""
+    return (
+        f'{seen}<section class="{"wrong" if is_wrong else "step"}"><h3>Step {index}{mark}</h3>'
+        f"<pre>{_text(own if head else text)}</pre></section>"
     )
 
 

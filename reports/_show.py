@@ -12,11 +12,14 @@ from misstep.reports._leaderboard import MEAN, METRICS, benchmarks, published_ro
 from misstep.reports._runs import Run
 from misstep.reports._samples import SampleRecord
 from misstep.scorers import f1_estimate, share
+from misstep.trajectories import ERROR_KINDS
 
 MOST_PARTS = 6
 _ROUNDING = 1e-9
 _NOT_PARTS = ("total", "count", "stderr", "lower", "upper", *UNREAD_METRICS)
 _GROUPINGS = ("relative_position", "error_kind")
+STEP_KIND = "step_kind"
+"""The grouping of all steps, not of samples: they call a tool, or are text only."""
 _THIRDS = {"early", "middle", "late"}
 
 
@@ -41,10 +44,11 @@ class SubsetValue:
 
 @dataclass(frozen=True)
 class GroupValue:
-    """The accuracy on one group of samples that have an error."""
+    """The accuracy on one group of samples that have an error, or of steps."""
 
     group: str
     samples: int
+    """The number of samples, or of steps if the grouping is `step_kind`."""
     metric: MetricValue
 
 
@@ -83,7 +87,8 @@ class RunSummary:
     cost_source: str
     published: PublishedValue | None
     groups: dict[str, list[GroupValue]] = field(default_factory=dict)
-    """The accuracy on errors of agents, by position and by kind of the first wrong step."""
+    """For agents: the accuracy on errors, by position and by kind of the first wrong step; and the
+    accuracy of all labels by kind of step."""
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -183,7 +188,14 @@ def _groups(run: Run) -> dict[str, list[GroupValue]]:
     """Return where the first errors of agents are found: by position, and in calls or in text."""
     if not any("error_kind" in sample.facets for sample in run.scored):
         return {}
-    return {by: list(_group_values(run, by)) for by in _GROUPINGS}
+    groups = {by: list(_group_values(run, by)) for by in _GROUPINGS}
+    labels = run.metrics.get("step_labels", {})
+    groups[STEP_KIND] = [
+        GroupValue(name, int(labels[f"{kind}_step_count"]), value)
+        for kind, name in ERROR_KINDS.items()
+        if not isnan((value := _value("step_accuracy", labels, f"{kind}_")).value)
+    ]
+    return groups
 
 
 def _group_values(run: Run, by: str) -> Iterator[GroupValue]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from inspect_ai.log import transcript
 from inspect_ai.model import GenerateConfig, Model, get_model
-from inspect_ai.util import collect
+from inspect_ai.util import collect, span
 
 from misstep.providers import (
     check_logprobs,
@@ -12,8 +13,9 @@ from misstep.providers import (
     set_call_purpose,
     short_errors,
 )
-from misstep.registry import Judge, find_judge
+from misstep.registry import Judge, Prm, find_judge
 from misstep.rewards._judge import judge_messages, read_step_verdict
+from misstep.rewards._probe import probe_prm
 from misstep.rewards._reward_model import OutputCallback, Reward, RewardModel
 from misstep.samples import StepRewards
 from misstep.verdicts import Unread
@@ -84,6 +86,17 @@ class StepScoreRewards(RewardModel):
 
     That is a process reward model, served or local, or a file of recorded scores.
     """
+
+    async def find_problem(self) -> str | None:
+        """Probe a process reward model; recorded scores are only of their own solutions."""
+        prm = getattr(self.api, "prm", None)
+        if not isinstance(prm, Prm):
+            return None
+        async with span("probe of the reward model"):
+            result = await probe_prm(self._model, prm)
+            if result.passes:
+                transcript().info(f"Right steps score {result.gap:+.3f} more than wrong ones.")
+        return result.missing
 
     async def score_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
         """Return one reward for each step, from one call."""

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from math import prod
 from statistics import fmean
 from typing import Literal, TypeAlias
+from weakref import WeakKeyDictionary
 
-from inspect_ai.model import Model, ModelOutput
+import anyio
+from inspect_ai.model import Model, ModelAPI, ModelOutput
 from inspect_ai.util import collect
 
 from misstep.registry import ModelError, Prm
@@ -48,8 +50,13 @@ class RewardModel(ABC):
     def __init__(self, model: Model, on_output: OutputCallback | None = None) -> None:
         self._model = model
         self._on_output = on_output or (lambda output: None)
+        self.api = model.api
         prm = getattr(model.api, "prm", None)
         self.threshold = prm.threshold if isinstance(prm, Prm) else THRESHOLD
+
+    async def find_problem(self) -> str | None:
+        """Return why the model cannot score solutions, or None. Only some models can be probed."""
+        return None
 
     @abstractmethod
     async def score_steps(self, problem: str, steps: Sequence[str]) -> list[Reward]:
@@ -78,11 +85,32 @@ FIRST_SOLUTIONS = 20
 
 
 class RewardWatch:
-    """Stops a run whose first solutions all get no reward: the rest would get none either."""
+    """Stops a run whose reward model does not work.
+
+    Before the first solution of the run, the model is probed. A judge cannot be probed. If the
+    first solutions all get no reward, the rest would get none either.
+    """
 
     def __init__(self) -> None:
         self._failed = 0
         self._works = False
+        self._probing = anyio.Lock()
+        self._probed: WeakKeyDictionary[ModelAPI, str | None] = WeakKeyDictionary()
+
+    async def probe(self, model: RewardModel) -> None:
+        """Probe the reward model, once for all samples of the run.
+
+        Raises:
+            ModelError: The model does not give a reward for every step.
+        """
+        async with self._probing:
+            if model.api not in self._probed:
+                self._probed[model.api] = await model.find_problem()
+        if (problem := self._probed[model.api]) is not None:
+            raise ModelError(
+                f"The reward model does not score the steps of a short solution: {problem}. "
+                "The run stops before its first solution. Try the model: misstep prm check."
+            )
 
     def add(self, rewards: Sequence[float | None], reason: str | None) -> None:
         """Count a solution with its rewards; `reason` says why a reward is missing.

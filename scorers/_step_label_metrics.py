@@ -126,7 +126,10 @@ def published_step_label_metrics() -> Metric:
 
 
 def step_label_table(epochs: Sequence[SampleScore]) -> dict[str, float]:
-    """Return every metric of labelled steps: also of each set, with the interval of FirstErrAcc."""
+    """Return every metric of labelled steps: with the interval of FirstErrAcc, and of each set.
+
+    `call_step_accuracy` and `text_step_accuracy` are over the steps that call a tool, or do not.
+    """
     return metric_values(_all_metrics(epochs))
 
 
@@ -138,6 +141,22 @@ def _all_metrics(epochs: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
     for name, members in sets.items() if len(sets) > 1 else ():
         for metric_name, value in _set_metrics(members):
             yield f"{name}_{metric_name}", value
+    for kind, (right, steps) in _by_kind(epochs).items():
+        yield f"{kind}_step_accuracy", right / steps
+        yield f"{kind}_step_count", steps
+
+
+def _by_kind(epochs: Sequence[SampleScore]) -> dict[str, tuple[int, int]]:
+    """Return the steps that are judged as labelled, and all steps, by kind: call or text."""
+    right: Counter[str] = Counter()
+    steps: Counter[str] = Counter()
+    for one in epochs:
+        about = StepLabelsMetadata.model_validate(one.sample_metadata or {})
+        judged = (one.score.metadata or {})["labels"]
+        for kind, label, given in zip(about.step_kinds, about.step_labels, judged, strict=False):
+            steps[kind] += 1
+            right[kind] += label == given
+    return {kind: (right[kind], steps[kind]) for kind in sorted(steps)}
 
 
 def _set_metrics(epochs: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:

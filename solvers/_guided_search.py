@@ -112,15 +112,18 @@ def guided_search(
         # Only ties depend on these random draws.
         random = Random(f"{SEED}/{state.sample_id}/{state.epoch}")  # noqa: S311
 
-        def rewards() -> RewardModel:
-            return find_reward_model(
+        async def rewards() -> RewardModel:
+            model = find_reward_model(
                 style, required=True, on_output=lambda output: account.add_call("reward", output)
             )
+            await watch.probe(model)
+            return model
 
         left = state.store_as(SearchRecord)
         if method in STEPWISE:
             places = width if method == "beam" else 1
-            search = Search(policy, rewards(), account, random, n, places, aggregation, max_steps)
+            given = await rewards()
+            search = Search(policy, given, account, random, n, places, aggregation, max_steps)
             path, unfinished = await search.run(state.input_text)
             left.iterations, left.rewards = search.iterations, list(path.rewards)
             drawn = [one for iteration in search.iterations for one in iteration.candidates]
@@ -143,7 +146,7 @@ def guided_search(
             result = SearchResult(answer=voted, steps=shown.steps, answers=answers)
         else:
             solutions = await draw_solutions(policy, account, n, budget is not None)
-            solutions = await with_rewards(rewards(), state.input_text, solutions)
+            solutions = await with_rewards(await rewards(), state.input_text, solutions)
             left.solutions = record_solutions(solutions)
             given = [reward for one in left.solutions for reward in one.rewards]
             watch.add(given, next((one.missing for one in left.solutions), None))

@@ -102,6 +102,7 @@ def reward(style: str = "plain", threshold: float | None = None) -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = find_reward_model(style)
+        await watch.probe(model)
         steps = state.metadata_as(SolutionMetadata).steps
         rewards = await model.score_steps(state.input_text, steps)
         limit = model.threshold if threshold is None else threshold

@@ -1,11 +1,17 @@
 """`misstep find` names the first wrong step of one's own agents; so does the scanner."""
 
 import json
+import os
 import re
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from inspect_ai import Task
+from inspect_ai.agent import react
 from inspect_ai.dataset import Sample
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ChatMessageAssistant, ModelOutput, ModelUsage, get_model
@@ -18,7 +24,7 @@ from misstep.loaders import transcript_dataset
 from misstep.registry import DataError
 from misstep.reports import trust_lines
 from tests.evals.test_agent_process import model_that
-from tests.support.openai_server import OpenAIServer
+from tests.support.openai_server import Fault, Faults, OpenAIServer
 from tests.support.runs import succeed
 
 
@@ -124,6 +130,55 @@ def test_the_price_is_printed_before_and_alone_on_request(agent_log, tmp_path, m
     assert "1 transcripts, at most 1 calls, about" in " ".join(done.output.split())
     assert "unknown price" in done.output
     assert len(server.requests) == 0
+
+
+def test_a_killed_run_is_resumed_and_no_answered_call_is_repeated(tmp_path, monkeypatch):
+    path = tmp_path / "own.jsonl"
+    ask, act = {"role": "user", "content": "Go"}, {"role": "assistant", "content": "Done."}
+    rows = [{"id": f"t{i}", "messages": [ask, act | {"content": f"Done {i}."}]} for i in range(8)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+
+    def asked(server):
+        return [re.search(r"Done (\d)", request.text)[1] for request in server.requests]
+
+    monkeypatch.setenv("LOCAL_API_KEY", "x")
+    command = [Path(sys.executable).with_name("misstep"), "find", path, "--json"]
+    command += ["--model", f"openai-api/local/{tmp_path.name}", "--log-dir", tmp_path / "logs"]
+    failures = Faults(script=[None] * 4, rates={Fault.SERVER_ERROR: 1.0})
+    with OpenAIServer(reply, faults=failures) as server:
+        environment = {**os.environ, "LOCAL_BASE_URL": server.url}
+        run = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+        # Inspect repeats failed calls after seconds: by then, the answered ones are in the log.
+        while len(server.requests) < 4 + 4 + 4:
+            assert run.poll() is None
+            time.sleep(0.05)
+        run.kill()
+        run.wait()
+        answered = set(asked(server)[:4])
+    done, server = find([str(path), "--json"], tmp_path, monkeypatch)
+    assert done.exit_code == 0, done.output
+    assert sorted(asked(server)) == sorted({str(i) for i in range(8)} - answered)
+    found = json.loads(done.stdout[done.stdout.index("{") :])
+    assert sorted(one["id"] for one in found["samples"]) == [f"t{i}" for i in range(8)]
+
+
+def test_what_a_failed_tool_call_said_is_evidence(tmp_path):
+    def acting(messages, tools, tool_choice, config):
+        output = ModelOutput.from_content("mockllm/model", "")
+        done = any(message.role == "assistant" for message in messages)
+        call = ToolCall(id="1", function="add", arguments={"x": 2})
+        output.choices[0].message = ChatMessageAssistant(
+            content="I give up." if done else "I add.", tool_calls=None if done else [call]
+        )
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+
+    task = Task(dataset=[Sample(input="2 + 2?", target="4")], solver=react(tools=[add()], submit=False))
+    task.scorer = [includes()]
+    model = get_model("mockllm/model", custom_outputs=acting, memoize=False)
+    [sample] = transcript_dataset(succeed(task, tmp_path, model).location)
+    assert "[tool add]\n[error: " in sample.metadata["steps"][1]
+    assert "'a' is a required property" in sample.metadata["steps"][1]
 
 
 def calls_of(arguments, tmp_path, monkeypatch):
@@ -257,3 +312,14 @@ def test_the_scanner_names_the_step_with_a_reference_and_agrees_with_labels(tmp_
         if sample.metadata["has_error"]:
             index = sample.metadata["message_index"][sample.metadata["label"]]
             assert json.loads(row.message_references)[0]["id"] == f"m{index}"
+
+
+def test_scout_finds_the_scanner_by_its_name():
+    pytest.importorskip("inspect_scout")
+    # As `scout scan misstep/first_error` looks it up: in a process that has not imported misstep.
+    program = (
+        "import inspect_scout; from inspect_ai.util import registry_create; "
+        "print(registry_create('scanner', 'misstep/first_error', context=1000).__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, "scan"), done.stderr

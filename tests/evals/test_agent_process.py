@@ -297,8 +297,22 @@ def test_results_by_set_by_position_and_by_kind_of_step(tmp_path):
     summary = summary_of_run(run)
     errors = [sample for sample in log.samples if sample.metadata["has_error"]]
     assert {one.subset for one in summary.subsets} == {one.metadata["subset"] for one in errors}
-    for groups in summary.groups.values():
-        assert sum(group.samples for group in groups) == len(errors)
+    for by in ("relative_position", "error_kind"):
+        assert sum(group.samples for group in summary.groups[by]) == len(errors)
+    for group in summary.groups["step_kind"]:
+        kind = {"tool call": "call", "text only": "text"}[group.group]
+        own = [
+            judged == label
+            for sample in log.samples
+            for step_kind, judged, label in zip(
+                sample.metadata["step_kinds"],
+                sample.scores["step_labels"].metadata["labels"],
+                sample.metadata["step_labels"],
+                strict=True,
+            )
+            if step_kind == kind
+        ]
+        assert (group.samples, group.metric.value) == (len(own), sum(own) / len(own))
     for group in summary.groups["error_kind"]:
         kind = {"tool call": "call", "text only": "text"}[group.group]
         own = [
@@ -310,6 +324,7 @@ def test_results_by_set_by_position_and_by_kind_of_step(tmp_path):
     assert {"subset", "relative_position", "error_kind"} <= set(groupings([run]))
     shown = CliRunner().invoke(cli, ["show", log.location], catch_exceptions=False).output
     assert "kind of the first wrong step" in " ".join(shown.split())
+    assert "kind of step" in " ".join(shown.split())
     table = table_of(log, "step_labels")
     for name in {sample.metadata["subset"] for sample in log.samples}:
         assert 0 <= table[f"{name}_step_accuracy"] <= 1

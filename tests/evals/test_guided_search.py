@@ -14,6 +14,7 @@ from inspect_ai.model import get_model
 from misstep.cli._main import cli
 from misstep.evals.guided_search import guided_search
 from misstep.registry import MisstepError
+from misstep.rewards import SOLUTIONS
 from misstep.scorers import compare_answers
 from tests.support.openai_server import Fault, Faults, OpenAIServer, Reply
 from tests.support.runs import local_model, metrics_of, run_task, succeed, table_of
@@ -364,7 +365,11 @@ def test_a_reward_server_that_fails_is_an_error_of_the_sample(tmp_path, problems
 
 
 def test_best_of_n_says_why_no_solution_has_its_rewards(tmp_path, problems):
-    log = served_rewards(lambda text: [[0.1, 0.9]], tmp_path, problems, method="best_of_n")
+    def pooling(text):
+        probed = any(solution.problem in text for solution in SOLUTIONS)
+        return [[0.1, 0.9]] * (3 if probed else 1)
+
+    log = served_rewards(pooling, tmp_path, problems, method="best_of_n")
     score = log.samples[0].scores["final_answer"]
     assert (score.value, score.answer) == ("I", None)
     assert "no solution has all its rewards: 1 rewards for 3 steps" in score.explanation

@@ -11,8 +11,9 @@ from misstep.evals.deltabench import deltabench
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
 from misstep.registry import MisstepError
+from misstep.rewards import SOLUTIONS
 from tests.support.openai_server import OpenAIServer, Reply
-from tests.support.runs import metrics_of, succeed
+from tests.support.runs import metrics_of, run_task, succeed
 
 EVALS = [
     processbench(source="sample", critic="reward", style="single_token", threshold=0.4),
@@ -94,7 +95,9 @@ def test_a_served_reward_model_scores_by_one_request_a_sample(tmp_path, own_file
         task = processbench(source=str(own_file), critic="reward")
         # Twice by one model: its connections must survive the end of a run.
         logs = [succeed(task, tmp_path / "logs", model) for _ in range(2)]
-        assert len(server.requests) == 6
+        problems = [solution.problem for solution in SOLUTIONS]
+        probe = [r for r in server.requests if any(p in r.body["input"] for p in problems)]
+        assert (len(probe), len(server.requests)) == (3, 3 + 6)
     for sample in [sample for log in logs for sample in log.samples]:
         expected = [chance(step) for step in sample.metadata["steps"]]
         assert sample.scores["first_error"].metadata["rewards"] == pytest.approx(expected)
@@ -113,7 +116,7 @@ def test_missing_rewards_are_said_to_be_missing_and_the_run_goes_on(
 ):
     def pooling(text):
         steps = text.split("<|im_start|>assistant\n")[1].count("<extra_0>")
-        return results if steps == 3 else [[0.1, 0.9]] * steps
+        return results if "3 + 3?" in text else [[0.1, 0.9]] * steps
 
     with OpenAIServer(pooling=pooling) as server:
         model = get_model("prm/qwen2.5-math-prm-7b", base_url=server.url, memoize=False)
@@ -124,6 +127,19 @@ def test_missing_rewards_are_said_to_be_missing_and_the_run_goes_on(
     assert says in scores["c"].explanation
     assert (scores["a"].answer, scores["b"].answer) == ("-1", "-1")
     assert metrics_of(log)["unparsed"] == pytest.approx(1 / 3)
+
+
+def test_a_reward_model_that_does_not_work_stops_the_run_before_its_first_solution(
+    tmp_path, own_file
+):
+    with OpenAIServer(pooling=lambda text: [[0.1, 0.9]]) as server:
+        model = get_model("prm/qwen2.5-math-prm-7b", base_url=server.url, memoize=False)
+        task = processbench(source=str(own_file), critic="reward")
+        log = run_task(task, tmp_path / "logs", model, fail_on_error=False)
+        assert len(server.requests) == 1
+    for sample in log.samples:
+        assert "1 rewards for 3 steps; check step_token" in sample.error.message
+        assert not sample.scores
 
 
 @pytest.mark.parametrize(
