@@ -90,7 +90,8 @@ def find_errors(
     for one in found:
         last = one.steps - 1
         verdict = one.verdict if one.step is None else f"step {one.step} (of 0 to {last})"
-        table.add_row(shown(one.id), verdict, shown(_end_of(one.reason)))
+        reason = _end_of(one.reason) if one.verdict in ("error", "none") else one.reason[:_WIDTH]
+        table.add_row(shown(one.id), verdict, shown(" ".join(reason.split())))
     console.print(table)
     print_lines(console, ["", *notes, "", f"Log: {done.location}"])
     if output is not None:

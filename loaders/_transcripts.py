@@ -72,9 +72,10 @@ def transcript_dataset(
         logger.warning("%d samples have images or other parts that critics do not see.", media)
     if not samples:
         first = next((f" First: {name}: {reason}." for name, reason in left_out.items()), "")
+        failed, more = ("failed ", " For all samples: --all.") if chosen == "failed" else ("", "")
         raise DataError(
-            f"{address}: no {'failed ' if chosen == 'failed' else ''}sample has an assistant "
-            f"message, so there is no step to judge.{first} For all samples: --all."
+            f"{address}: no {failed}sample has an assistant message, so there is no step to judge."
+            f"{first}{more}"
         )
     return TranscriptDataset(samples, address.rpartition("/")[2], left_out)
 
@@ -93,8 +94,13 @@ Found: TypeAlias = tuple[str, str, list[Message], dict[str, Any]]
 def _log_samples(address: str, chosen: Chosen) -> Iterator[Found]:
     try:
         log = read_eval_log(str(user_path(address)), resolve_attachments=True)
+    except FileNotFoundError:
+        raise DataError(f"{address}: there is no such file.") from None
     except Exception as problem:  # a log may be anything
-        raise DataError(f"{address}: not an Inspect log ({type(problem).__name__}).") from None
+        raise DataError(
+            f"{address}: not an Inspect log ({type(problem).__name__}). Give an Inspect log, or a "
+            ".jsonl file whose rows have `messages`."
+        ) from None
     for sample in log.samples or []:
         if chosen == "all" or is_failed(sample):
             messages = [from_inspect(message) for message in sample.messages]

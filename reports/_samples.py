@@ -25,6 +25,7 @@ from misstep.scorers import (
     first_error_table,
     marking_table,
     prm_score_table,
+    published_attribution_table,
     recovery_table,
     section_table,
     step_label_table,
@@ -103,6 +104,7 @@ METRIC_TABLES: dict[str, MetricTable] = {
     "marking": lambda scores, _: marking_table(scores),
     "marking_published": lambda scores, _: marking_table(scores, published=True),
     "attribution": lambda _, epochs: attribution_table(epochs),
+    "attribution_published": lambda _, epochs: published_attribution_table(epochs),
     "step_labels": lambda _, epochs: step_label_table(epochs),
     "step_labels_published": lambda _, epochs: step_label_table(epochs),
 }
@@ -261,7 +263,8 @@ def _is_incomplete(summary: SampleSummary) -> bool:
     steps = "n_steps" not in summary.metadata and summary.metadata.get("steps") == _TOO_LONG
     scores = (summary.scores or {}).values()
     values = [(score.metadata or {}).get(key) for score in scores for key in _NEEDED]
-    return steps or _TOO_LONG in (*values, summary.metadata.get("step_labels"))
+    values += [summary.metadata.get(key) for key in ("step_labels", "step_kinds")]
+    return steps or _TOO_LONG in values
 
 
 def _reducer(log: EvalLog, location: str) -> ScoreReducer:

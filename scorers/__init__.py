@@ -12,6 +12,7 @@ from misstep.scorers._attribution import (
     attribution_published as attribution_published,
     attribution_table as attribution_table,
     prediction_text as prediction_text,
+    published_attribution_table as published_attribution_table,
     read_blame as read_blame,
 )
 from misstep.scorers._detections import (

@@ -110,6 +110,19 @@ def attribution_table(epochs: Sequence[SampleScore]) -> dict[str, float]:
     return {"out_of_range": _mean([float("out_of_range" in one) for one in records])}
 
 
+def published_attribution_table(epochs: Sequence[SampleScore]) -> dict[str, float]:
+    """Return the accuracies by the published rule: of all samples, and of each set."""
+    sets: dict[str, list[SampleScore]] = {"": list(epochs)}
+    for one in epochs:
+        if subset := (one.sample_metadata or {}).get("subset"):
+            sets.setdefault(f"{subset}_", []).append(one)
+    return metric_values(
+        (f"{of_set}{name}_accuracy", _mean(_values(members, name)))
+        for of_set, members in sets.items()
+        for name in ("agent", "step")
+    )
+
+
 @metric(name="published_attribution_metrics", scores="unreduced")
 def published_attribution_metrics() -> Metric:
     """Accuracy of agent and step by the published rule."""

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
@@ -173,7 +174,9 @@ def test_what_a_failed_tool_call_said_is_evidence(tmp_path):
         output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
         return output
 
-    task = Task(dataset=[Sample(input="2 + 2?", target="4")], solver=react(tools=[add()], submit=False))
+    task = Task(
+        dataset=[Sample(input="2 + 2?", target="4")], solver=react(tools=[add()], submit=False)
+    )
     task.scorer = [includes()]
     model = get_model("mockllm/model", custom_outputs=acting, memoize=False)
     [sample] = transcript_dataset(succeed(task, tmp_path, model).location)
@@ -291,7 +294,9 @@ def test_the_scanner_names_the_step_with_a_reference_and_agrees_with_labels(tmp_
     def answer(prompt):
         return next(rf"\boxed{{{label}}}" for text, label in labels.items() if text in prompt)
 
-    status = scan(
+    # Scout leaves its model as the active one of the context.
+    status = copy_context().run(
+        scan,
         [first_error()],
         transcripts=transcripts_from(str(tmp_path / "labelled")),
         scans=str(tmp_path / "scans"),
