@@ -188,7 +188,8 @@ def _facts_table(summary: "RunSummary") -> Table:
             "published",
             shown(
                 f"{found.model}: {metric_name(found.metric)} {percent(found.value)} "
-                f"({found.protocol}; {found.source})"
+                f"({found.protocol}; {found.source}); this run by the same rule: "
+                f"{percent(found.own)}"
             ),
         )
     for note in summary.notes:

@@ -332,6 +332,7 @@ def _metric_columns(values: Mapping[str, float], metrics: Sequence[str]) -> Fram
 def published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[FrameRow]:
     """Yield the published results on the same data and by the protocol of one of the runs."""
     source = benchmark.source or benchmark.data.partition("-")[0]
+    source = source.removesuffix("_labels")  # a benchmark's labels alone are the same rows
     subset = benchmark.only_subset if not benchmark.subsets else ""
     seen: set[tuple[object, ...]] = set()
     for table in published().values():
@@ -387,6 +388,9 @@ def asked_alike(run: Run, protocol: str, table: PublishedTable) -> bool:
             and critic in (None, "critique")
             and traits.get("votes", 1) == _CRITIQUE_VOTES[protocol]
         )
+    if protocol.endswith(" answer"):
+        answer = "without" if traits.get("ground_truth") is False else "with"
+        return protocol == f"{traits.get('critic') or 'all_at_once'} {answer} answer"
     methods = {name.partition(" ")[0] for name in table.protocols}
     critic = str(traits.get("critic"))
     return critic not in methods or protocol.startswith(critic)
@@ -398,8 +402,13 @@ def _published_values(
     """The published metrics of a model in percent. A mean is over the subsets that were run."""
     metric = "f1_macro" if result.overall else "f1_score"
     if result.metrics:
-        # They are results on the whole benchmark.
-        return {} if subset else dict(result.metrics)
+        # They are results on the whole benchmark, or on the subset that their name begins with.
+        begin = f"{subset}_" if subset else ""
+        return {
+            name.removeprefix(begin): value
+            for name, value in result.metrics.items()
+            if name.startswith(begin)
+        }
     if subset:
         if subset not in result.subsets:
             return {}

@@ -8,7 +8,7 @@ from math import isnan, nan
 from misstep.registry import UNREAD_METRICS, cautions, sources
 from misstep.reports._breakdowns import accuracy_by
 from misstep.reports._frames import run_cost
-from misstep.reports._leaderboard import MEAN, METRICS, benchmarks, published_rows
+from misstep.reports._leaderboard import MEAN, METRICS, Benchmark, benchmarks, published_rows
 from misstep.reports._runs import Run
 from misstep.reports._samples import SampleRecord
 from misstep.scorers import f1_estimate, share
@@ -21,6 +21,11 @@ _GROUPINGS = ("relative_position", "error_kind")
 STEP_KIND = "step_kind"
 """The grouping of all steps, not of samples: they call a tool, or are text only."""
 _THIRDS = {"early", "middle", "late"}
+_BY_PUBLISHED_RULE = {
+    "agent_process": ("step_labels_published", "first_error_accuracy"),
+    "who_and_when": ("attribution_published", "Algorithm-Generated_step_accuracy"),
+}
+"""The scorer and the metric of papers whose rule is another one than ours, by eval."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,8 @@ class PublishedValue:
     metric: str
     protocol: str
     source: str
+    own: float = nan
+    """The same metric of this run, by the paper's rule."""
 
 
 @dataclass(frozen=True)
@@ -247,9 +254,13 @@ def _nearest_published(
 
     Only results on the same rows, asked in the same way, are compared.
     """
-    if not _is_whole(run):
-        return None
     [benchmark] = benchmarks([run])
+    if not _is_whole(run, benchmark):
+        return None
+    if run.eval in _BY_PUBLISHED_RULE:
+        scorer, headline = _BY_PUBLISHED_RULE[run.eval]
+        headline = headline.removeprefix(f"{benchmark.only_subset}_")
+        metrics = run.metrics.get(scorer, {})
     metric = MEAN if benchmark.subsets and MEAN in metrics else headline
     own = metrics.get(metric, nan)
     rows = [row for row in published_rows(benchmark, [metric]) if not isnan(row[metric])]
@@ -258,12 +269,12 @@ def _nearest_published(
     name = run.model.rpartition("/")[2].lower()
     nearest = min(rows, key=lambda row: (row["model"].lower() != name, abs(row[metric] - own)))
     source, _, protocol = str(nearest["source"]).partition("; ")
-    return PublishedValue(nearest["model"], nearest[metric], metric, protocol, source)
+    return PublishedValue(nearest["model"], nearest[metric], metric, protocol, source, own)
 
 
-def _is_whole(run: Run) -> bool:
+def _is_whole(run: Run, benchmark: Benchmark) -> bool:
     """Return whether the run has all rows of its source or subset."""
-    source, _, subset = run.data.partition("-")
+    source, subset = benchmark.source, benchmark.only_subset
     if source not in sources():
         return False
     files = sources()[source].files
