@@ -72,10 +72,10 @@ def transcript_dataset(
         logger.warning("%d samples have images or other parts that critics do not see.", media)
     if not samples:
         first = next((f" First: {name}: {reason}." for name, reason in left_out.items()), "")
-        failed, more = ("failed ", " For all samples: --all.") if chosen == "failed" else ("", "")
+        failed, cure = ("failed ", " For all samples: --all.") if chosen == "failed" else ("", "")
         raise DataError(
             f"{address}: no {failed}sample has an assistant message, so there is no step to judge."
-            f"{first}{more}"
+            f"{first}{cure}"
         )
     return TranscriptDataset(samples, address.rpartition("/")[2], left_out)
 

@@ -122,8 +122,8 @@ def guided_search(
         left = state.store_as(SearchRecord)
         if method in STEPWISE:
             places = width if method == "beam" else 1
-            given = await rewards()
-            search = Search(policy, given, account, random, n, places, aggregation, max_steps)
+            scoring = await rewards()
+            search = Search(policy, scoring, account, random, n, places, aggregation, max_steps)
             path, unfinished = await search.run(state.input_text)
             left.iterations, left.rewards = search.iterations, list(path.rewards)
             drawn = [one for iteration in search.iterations for one in iteration.candidates]
