@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -88,8 +89,9 @@ def find(arguments, tmp_path, monkeypatch, answer=reply):
             "--log-dir",
             str(tmp_path / "logs"),
         ]
-        done = CliRunner().invoke(cli, ["find", *arguments, *options], catch_exceptions=False)
-        return done, server
+        # An eval set leaves its model as the active one of the context.
+        run = partial(CliRunner().invoke, cli, catch_exceptions=False)
+        return copy_context().run(run, ["find", *arguments, *options]), server
 
 
 def test_only_failed_samples_are_looked_at_unless_all_are_asked_for(agent_log):
