@@ -13,6 +13,7 @@ from misstep.reports import (
     build_report,
     figure_files,
     latex_files,
+    load_libraries,
     one_line,
     read_logs,
     read_tag,
@@ -60,7 +61,7 @@ def write_report(
             f"--viewer {viewer}: this is not an http:// or https:// address. The default is "
             f"{VIEWER}."
         )
-    logs = read_logs(*places)
+    logs = read_logs(*places, meanwhile=load_libraries)
     skipped = [f"Skipped {one_line(s.location)}: {one_line(s.reason)}" for s in logs.skipped]
     print_lines(Console(stderr=True), skipped, style="yellow")
     if not logs.runs:

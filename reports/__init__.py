@@ -104,7 +104,7 @@ from misstep.reports._recovery import (
     recovery_rates,
 )
 from misstep.reports._reference import EMBEDDED, planned_runs, run_planned
-from misstep.reports._report import VIEWER, build_report, figure_files, report_page
+from misstep.reports._report import VIEWER, build_report, figure_files, load_libraries, report_page
 from misstep.reports._results_page import results_files
 from misstep.reports._review import (
     ADJUDICATOR,

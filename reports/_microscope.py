@@ -31,8 +31,8 @@ LONGEST_STEP, LONGEST_WORDS, SHORTEST_WORDS = 20_000, 20_000, 200
 _RENDERED = 2_000
 """If each reply has at least so many characters, there are few replies: formulas are rendered."""
 _EXCERPT = 140
-_LEVEL = 6
-"""The level of compression: higher ones take twice as long for two percent."""
+_LEVEL = 5
+"""The level of compression: higher ones take twice as long for three percent."""
 
 _CODES = {
     "exact": "e",

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from math import inf, isnan, nan
 from typing import TYPE_CHECKING, Any, get_args
@@ -99,6 +100,22 @@ class Report:
     runs: list[FrameRow]
     sections: list[ReportSection]
     skipped: list[SkippedLog]
+
+
+def load_libraries() -> None:
+    """Import what charts need, and make the script that draws them. Both take seconds."""
+    charts.chart_library()
+    _drawing_script()
+
+
+@cache
+def _drawing_script() -> str:
+    """The libraries that draw charts in a browser, as a script."""
+    import vl_convert
+
+    # The default snippet of the bundle exports the libraries to the page's own script.
+    library: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]
+    return library.replace("</script", "<\\/script")
 
 
 def build_report(logs: Logs, reading: str = "strict", by: str | None = None) -> Report:
@@ -274,13 +291,9 @@ def report_page(report: Report, place: str, viewer: str = VIEWER) -> str:
         place: The folder of the logs, as for `inspect view --log-dir`.
         viewer: The address of the log viewer.
     """
-    import vl_convert
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    # The default snippet of the bundle exports the libraries to the page's own script.
-    library: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]
-    own = [page_file("page.js"), page_file("microscope.js")]
-    scripts = [library.replace("</script", "<\\/script"), *own]
+    scripts = [_drawing_script(), page_file("page.js"), page_file("microscope.js")]
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
         f"style-src 'unsafe-inline'; script-src {' '.join(map(script_hash, scripts))}"

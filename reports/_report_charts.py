@@ -79,7 +79,8 @@ def _report_chart(
     title: str, note: str, chart: Altair, height: int, table: "pandas.DataFrame", wide: bool = False
 ) -> ReportChart:
     """Return a chart that takes the width of its place on the page."""
-    spec = chart.properties(width="container", height=height).to_dict()
+    # The parts of a chart were validated when they were made.
+    spec = chart.properties(width="container", height=height).to_dict(validate=False)
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     # The last label of an axis reaches beyond its end.
     spec["padding"] = {"left": 4, "right": 14, "top": 5, "bottom": 5}

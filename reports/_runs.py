@@ -105,6 +105,11 @@ class Run:
     tags: dict[str, str] = field(default_factory=dict)
     """Tags of the form `name=value`, and the simple values of the log's metadata."""
 
+    def __post_init__(self) -> None:
+        # A run that was not read from a log may have settings alone.
+        known = {IMPORTED: True} if self.imported else {}
+        object.__setattr__(self, "traits", known | _plain_traits(self.settings) | self.traits)
+
     @cached_property
     def scored(self) -> list[SampleRecord]:
         """The samples that have scores."""
@@ -138,7 +143,10 @@ class Run:
         """How the model was asked, in a few words: what is not the default."""
         if self.is_baseline:
             return "baseline"
-        asked = {name: value for name, value in self.traits.items() if name in self.settings}
+        # The threshold of recorded scores is the default unless runs differ in it.
+        left_out = {"threshold"} if self.imported else set()
+        asked = {name: self.traits[name] for name in self.traits if name in self.settings}
+        asked = {name: value for name, value in asked.items() if name not in left_out}
         asked |= {
             name: self.traits[name]
             for name in (IMPORTED, "votes", "method", REWARD_MODEL, EPOCHS, REDUCER)
@@ -209,12 +217,17 @@ class Logs:
     skipped: list[SkippedLog]
 
 
-def read_logs(*places: str | Path) -> Logs:
-    """Read log files and folders of logs. Logs that cannot be counted are skipped and listed."""
+def read_logs(*places: str | Path, meanwhile: Callable[[], None] | None = None) -> Logs:
+    """Read log files and folders of logs. Logs that cannot be counted are skipped and listed.
+
+    Args:
+        places: Files and folders.
+        meanwhile: Work to do while other processes read large logs.
+    """
     runs: dict[str, Run] = {}
     skipped: list[SkippedLog] = []
     files = list(_log_files(places))
-    for (location, _), run in zip(files, in_processes(_try_run, files), strict=True):
+    for (location, _), run in zip(files, in_processes(_try_run, files, meanwhile), strict=True):
         if isinstance(run, SkippedLog):
             skipped.append(run)
         elif run.id in runs:
@@ -233,7 +246,11 @@ def _try_run(file: tuple[str, str]) -> Run | SkippedLog:
         return SkippedLog(location, str(problem).removeprefix(f"{location}: "))
 
 
-def in_processes(work: Callable[[tuple[str, A]], B], logs: Sequence[tuple[str, A]]) -> Iterator[B]:
+def in_processes(
+    work: Callable[[tuple[str, A]], B],
+    logs: Sequence[tuple[str, A]],
+    meanwhile: Callable[[], None] | None = None,
+) -> Iterator[B]:
     """Return the results of some work on each log, in order; processes share large logs.
 
     The first element of each argument is the location of a log. Processes begin at once.
@@ -246,7 +263,10 @@ def in_processes(work: Callable[[tuple[str, A]], B], logs: Sequence[tuple[str, A
     context.set_forkserver_preload([__name__])
     pool = ProcessPoolExecutor(count, context)
     try:
-        return pool.map(work, logs)
+        results = pool.map(work, logs)
+        if meanwhile is not None:
+            meanwhile()
+        return results
     finally:
         pool.shutdown(wait=False)
 
@@ -422,8 +442,11 @@ def _traits(log: EvalLog, samples: Iterable[SampleRecord]) -> dict[str, Any]:
     imported = bool((spec.metadata or {}).get("imported"))
     known: dict[str, Any] = {IMPORTED: True} if imported else {}
     known |= {"critic": None, "method": None} | solver | _settings(spec.task_args)
-    if votes > 1 or known["critic"] == "critique":
-        known["votes"] = votes
+    known |= _settings(spec.task_args_passed)
+    asked = known.get("votes")
+    known["votes"] = max(votes, asked) if isinstance(asked, int) else votes
+    if known["votes"] == 1 and known["critic"] != "critique":
+        del known["votes"]
     reward = (spec.model_roles or {}).get("reward")
     if reward is not None:
         models = reward if isinstance(reward, list) else [reward]
@@ -432,6 +455,11 @@ def _traits(log: EvalLog, samples: Iterable[SampleRecord]) -> dict[str, Any]:
     if epochs > 1:
         known[EPOCHS] = epochs
         known[REDUCER] = ", ".join(spec.config.epochs_reducer or ["mean"])
+    return _plain_traits(known)
+
+
+def _plain_traits(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that say how a model was asked, and that have an effect."""
     joined = {n: ",".join(map(str, v)) if isinstance(v, list) else v for n, v in known.items()}
     return {
         name: value
