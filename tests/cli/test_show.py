@@ -118,6 +118,7 @@ def whole_gsm8k(tmp_path, processbench_rows, model, rows=None, **arguments):
         model=model,
         task="misstep/processbench",
         dataset=dataset(rows, "processbench-gsm8k"),
+        task_args={"subset": "gsm8k", **arguments},
         task_args_passed={"subset": "gsm8k", **arguments},
     )
     return summary_of_run(read_run(str(path)))
