@@ -143,10 +143,7 @@ class Run:
         """How the model was asked, in a few words: what is not the default."""
         if self.is_baseline:
             return "baseline"
-        # The threshold of recorded scores is the default unless runs differ in it.
-        left_out = {"threshold"} if self.imported else set()
-        asked = {name: self.traits[name] for name in self.traits if name in self.settings}
-        asked = {name: value for name, value in asked.items() if name not in left_out}
+        asked = {name: value for name, value in self.traits.items() if name in self.settings}
         asked |= {
             name: self.traits[name]
             for name in (IMPORTED, "votes", "method", REWARD_MODEL, EPOCHS, REDUCER)
