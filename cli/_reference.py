@@ -28,18 +28,18 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--records", type=_FOLDER, metavar="FOLDER", help="Score the known records in FOLDER."
 )
 @click.option("--baselines", is_flag=True, help="Run the baselines on all bundled sets.")
-@click.option("--embedded", is_flag=True, help="Run SmolLM2 on all bundled sets.")
+@click.option("--smollm2", is_flag=True, help="Run SmolLM2 on all bundled sets.")
 @click.option("--gguf", type=_FILE, multiple=True, help="Run this model on all bundled sets.")
-@count_option("--limit", None, 1, "Run models on N samples of each set only, drawn with a seed.")
+@count_option("--samples", None, 1, "Run models on N samples of each set only, drawn with a seed.")
 @count_option("--max-tokens", 48, 1, "Maximum tokens of one completion of a model.")
 def reference(
     output: Path,
     log_dir: str,
     records: Path | None,
     baselines: bool,
-    embedded: bool,
+    smollm2: bool,
     gguf: tuple[Path, ...],
-    limit: int | None,
+    samples: int | None,
     max_tokens: int,
 ) -> None:
     """Write the page of results from logs.
@@ -53,16 +53,16 @@ def reference(
     if records is not None:
         for name, count in import_records(records, logs / "records"):
             click.echo(f"{name}  {count} logs", err=True)
-    models = [*[EMBEDDED] * embedded, *(f"embedded/{path.resolve()}" for path in gguf)]
+    models = [*[EMBEDDED] * smollm2, *(f"embedded/{path.resolve()}" for path in gguf)]
     for planned in planned_runs(baselines, models):
         click.echo(f"{planned.eval}  {planned.label}", err=True)
-        run_planned(planned, logs / "runs", limit, max_tokens)
+        run_planned(planned, logs / "runs", samples, max_tokens)
     recorded = recorded_runs(logs / "records")
     runs = read_logs(logs / "runs").runs if (logs / "runs").is_dir() else []
     if not recorded and not runs:
         raise MisstepError(
             f"{log_dir}: there are no logs. Give records (--records FOLDER), or run something "
-            "(--baselines, --embedded, --gguf FILE)."
+            "(--baselines, --smollm2, --gguf FILE)."
         )
     files = results_files(recorded, runs, output)
     write_output(files, "FILE")

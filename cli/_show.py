@@ -66,7 +66,8 @@ def plot() -> None:
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @output_option("FILE", "File of the chart: .svg, .png, .html or .json.", required=True)
 @click.option(
-    "--by",
+    "--group",
+    "by",
     type=click.Choice(["task", "position", "steps"]),
     default="task",
     help="Draw a group of bars for each task, position of the mistake, or number of steps.",

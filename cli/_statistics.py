@@ -322,16 +322,23 @@ _FEW_CRITICS = 10
 
 @click.command("calibrate")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG LOG...")
-@click.option("--model", type=click.Choice(["rasch", "2pl"]), default="rasch", help="The model.")
+@click.option(
+    "--item-model",
+    type=click.Choice(["rasch", "2pl"]),
+    default="rasch",
+    help="The model of item response theory.",
+)
 @count_option("--rows", _SHORT_SET, 1, "Number of rows of the short set.")
 @reading_option("strict", "lenient", "published")
 @output_option("FOLDER", "Folder for rows.csv, critics.csv and set.txt.")
+@json_option
 def calibrate_rows(
     logs: tuple[str, ...],
-    model: Literal["rasch", "2pl"],
+    item_model: Literal["rasch", "2pl"],
     rows: int,
     reading: str,
     output: Path | None,
+    as_json: bool,
 ) -> None:
     """Fit how difficult rows are and how able critics are, on one scale.
 
@@ -342,10 +349,23 @@ def calibrate_rows(
     Run other critics on the set: inspect eval EVAL --sample-id "$(paste -sd, FOLDER/set.txt)"
     """
     found = responses_of([read_run(log) for log in logs], reading)
-    fitted = calibrate(found.right, model)
+    fitted = calibrate(found.right, item_model)
     chosen = short_set(fitted, found.groups, min(rows, len(found.rows)))
     critics = critic_records(found, fitted, chosen)
     agreement = rank_agreement(fitted.abilities, ability_on(fitted, found.right, chosen))
+    ids = [str(found.rows[place]) for place in sorted(chosen)]
+    if output is not None:
+        contents = {
+            output / "rows.csv": csv_text(row_records(found, fitted, chosen)).encode(),
+            output / "critics.csv": csv_text(critics).encode(),
+            output / "set.txt": "".join(f"{one}\n" for one in ids).encode(),
+        }
+        write_output(contents, "FOLDER")
+    if as_json:
+        print_json(
+            {"critics": critics, "rows": len(found.rows), "set": ids, "rank_agreement": agreement}
+        )
+        return
     console = Console()
     console.print(records_table(critics))
     lines = [
@@ -357,14 +377,6 @@ def calibrate_rows(
             f"Difficulties from {len(logs)} critics are rough. Use the logs of {_FEW_CRITICS} "
             "critics or more, of different strength."
         )
+    if output is not None:
+        lines.append(str(output / "set.txt"))
     print_lines(console, lines)
-    if output is None:
-        return
-    ids = "".join(f"{found.rows[place]}\n" for place in sorted(chosen))
-    contents = {
-        output / "rows.csv": csv_text(row_records(found, fitted, chosen)).encode(),
-        output / "critics.csv": csv_text(critics).encode(),
-        output / "set.txt": ids.encode(),
-    }
-    write_output(contents, "FOLDER")
-    click.echo(str(output / "set.txt"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from misstep.cli._options import json_option, processes_option
+from misstep.cli._options import SampleLimit, json_option, processes_option
 from misstep.cli._output import (
     new_table,
     print_json,
@@ -33,13 +33,25 @@ def sweep() -> None:
     """
 
 
+def _first_samples(
+    context: click.Context, option: click.Parameter, limit: tuple[int, int] | None
+) -> int | None:
+    start, stop = limit or (0, None)
+    if start:
+        raise click.BadParameter("a sweep uses the first samples. Write a number, such as 10.")
+    return stop
+
+
 _OPTIONS = (
     click.argument("file", type=click.Path(dir_okay=False)),
     click.option("--model", "models", multiple=True, help="Run this model. Repeatable."),
     click.option("--model-base-url", "base_url", help="Address of the models of --model."),
     click.option("--log-dir", metavar="FOLDER", help="Folder for logs, in place of FILE's."),
     click.option(
-        "--limit", type=click.IntRange(1), metavar="N", help="Use N samples of every eval."
+        "--limit",
+        type=SampleLimit(),
+        callback=_first_samples,
+        help="Use only the first N samples of every eval.",
     ),
     json_option,
 )

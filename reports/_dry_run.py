@@ -84,9 +84,11 @@ async def dry_run(
     """Run the solver of a task with a model that gives the assumed replies.
 
     `roles` are the roles of other models that the task calls. `model_name` is the model that the
-    solver plans for, such as how its provider continues a text.
+    solver plans for, such as how its provider continues a text. A name without a provider has no
+    such plan.
     """
     walked = DryRun()
+    planned_for = ModelName(model_name if "/" in model_name else _MODEL)
 
     def answer(
         messages: Sequence[ChatMessage], config: GenerateConfig, role: str | None = None
@@ -125,7 +127,7 @@ async def dry_run(
     for sample in samples[:_SEARCHED] if replies.steps else samples:
         walked.samples += 1
         try:
-            await task.solver(_task_state(sample, ModelName(model_name)), generate)
+            await task.solver(_task_state(sample, planned_for), generate)
         except Exception as problem:  # A solver may fail in any way on a meaningless answer.
             walked.failed += 1
             walked.failure = walked.failure or f"{type(problem).__name__}: {problem}"

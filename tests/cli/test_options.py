@@ -27,6 +27,7 @@ OPTIONS = [
     if isinstance(option, click.Option)
 ]
 WITHOUT_TABLE = {
+    ("board",),
     ("data", "fetch"),
     ("export",),
     ("forge", "make"),
@@ -36,6 +37,7 @@ WITHOUT_TABLE = {
     ("reference",),
     ("report",),
     ("study",),
+    ("submit",),
 }
 
 

@@ -52,7 +52,7 @@ def test_the_chart_holds_every_rate_and_is_drawn(run, tmp_path):
     described = json.loads((tmp_path / "rates.json").read_text())
     assert len(described["data"]["values"]) == 15
     done = CliRunner().invoke(
-        cli, ["plot", "recovery", log, "-o", str(tmp_path / "rates.svg"), "--by", "position"]
+        cli, ["plot", "recovery", log, "-o", str(tmp_path / "rates.svg"), "--group", "position"]
     )
     assert done.exit_code == 0, done.output
     drawn = (tmp_path / "rates.svg").read_text(encoding="utf-8")
