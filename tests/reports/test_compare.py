@@ -94,8 +94,9 @@ def test_intervals_are_those_of_an_independent_paired_bootstrap(runs):
         differences["accuracy"].append(drawn[1].mean() - drawn[0].mean())
     for metric, draws in differences.items():
         lower, upper = np.percentile(draws, [2.5, 97.5])
-        # Shares have Newcombe's interval, which is near to the bootstrap's.
-        near = 0.017 if metric == "f1_score" else 0.04
+        # Shares have Newcombe's interval, which is near to the bootstrap's: there are 31 rows with
+        # an error. Its formula is tested where it is.
+        near = 0.017 if metric == "f1_score" else 0.05
         assert comparison[metric].lower == pytest.approx(lower, abs=near), metric
         assert comparison[metric].upper == pytest.approx(upper, abs=near), metric
 
