@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import yaml
 from click.testing import CliRunner
 from inspect_ai.model import get_model
 
@@ -264,4 +265,5 @@ def test_new_finds_the_format_of_a_server_and_check_repeats_the_probe(
         read_facts.cache_clear()
     found = find_prm(served.format.prm)
     assert f"Format of {served.format.prm}: right minus wrong steps" in result.output
-    assert repr(found.step_token)[1:-1] in (tmp_path / "prms.yaml").read_text(encoding="utf-8")
+    written = yaml.safe_load((tmp_path / "prms.yaml").read_text(encoding="utf-8"))["mine"]
+    assert written["step_token"] == found.step_token

@@ -10,7 +10,7 @@ from misstep.rewards import probe_prm
 @pytest.mark.anyio
 async def test_a_long_error_of_the_server_is_shortened():
     def refuse(*arguments):
-        raise RuntimeError("x" * 100_000)
+        raise RuntimeError("x" * 10_000)
 
     model = get_model("mockllm/model", custom_outputs=refuse, memoize=False)
     with pytest.raises(RuntimeError, match="characters left out") as caught:
