@@ -15,7 +15,18 @@ _FORMATS = ("qwen2.5-math-prm-7b", "math-shepherd-mistral-7b-prm", "skywork-prm-
 """The known input formats that are tried on a server, in this order."""
 
 _server = click.option("--server", metavar="URL", help="Address of the vLLM server.")
-_path = click.option("--path", metavar="FOLDER", help="Weights to run in this process instead.")
+_path = click.option(
+    "--path",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True),
+    metavar="FOLDER",
+    help="Weights to run in this process instead.",
+)
+_trusted = click.option(
+    "--trust-remote-code",
+    "trusted",
+    is_flag=True,
+    help="Let the weights of --path run their own code on this machine.",
+)
 
 
 @click.group()
@@ -27,6 +38,7 @@ def prm() -> None:
 @click.argument("name")
 @_server
 @_path
+@_trusted
 @click.option("--model", "served", help="Name of the model on the server. Default: its only one.")
 @click.option("--like", help="Known model with the same input format. Default: try all formats.")
 @click.option("--step-token", help="The separator after a step, if it differs.")
@@ -36,6 +48,7 @@ def new(
     name: str,
     server: str | None,
     path: str | None,
+    trusted: bool,
     served: str | None,
     like: str | None,
     **overrides: str | None,
@@ -54,7 +67,7 @@ def new(
     given = {key: value for key, value in overrides.items() if value is not None}
     results: list[ProbeResult] = []
     for known in [like] if like else _FORMATS:
-        result = _probe(known, server, path, served, given)
+        result = _probe(known, server, path, trusted, served, given)
         passed = f"right minus wrong steps {result.gap:+.3f}" if result.passes else result.missing
         click.echo(f"Format of {known}: {passed}")
         results.append(result)
@@ -71,6 +84,7 @@ def new(
     entry = _entry(name, best.prm, served or path or name, server or str(path))
     write_files({file: before + entry}, "Set MISSTEP_REGISTRY to a folder that can be written.")
     provider = f"prm/{name} --model-base-url {server}" if server else f"local_prm/{name}"
+    provider += " -M trust_remote_code=true" if trusted else ""
     click.echo(f"\nAdded to {file}. Run it:")
     click.echo(f"inspect eval misstep/processbench.sample -T critic=reward --model {provider}")
 
@@ -79,13 +93,16 @@ def new(
 @click.argument("name")
 @_server
 @_path
+@_trusted
 @click.option("--bos", default="", help="The BOS text, if the format has one.")
 @json_option
-def check(name: str, server: str | None, path: str | None, bos: str, as_json: bool) -> None:
+def check(
+    name: str, server: str | None, path: str | None, trusted: bool, bos: str, as_json: bool
+) -> None:
     """Probe the registered reward model NAME. The exit code is 1 if a step has no reward."""
     if (server is None) == (path is None):
         raise MisstepError("Give --server URL, or --path FOLDER with the weights.")
-    result = _probe(name, server, path, None, {"bos": bos} if bos else {})
+    result = _probe(name, server, path, trusted, None, {"bos": bos} if bos else {})
     if not result.passes:
         raise MisstepError(f"{name}: {result.missing}")
     if as_json:
@@ -108,7 +125,12 @@ def _only_model(server: str) -> str:
 
 
 def _probe(
-    known: str, server: str | None, path: str | None, served: str | None, given: dict[str, str]
+    known: str,
+    server: str | None,
+    path: str | None,
+    trusted: bool,
+    served: str | None,
+    given: dict[str, str],
 ) -> ProbeResult:
     import anyio
     from inspect_ai.model import get_model
@@ -120,7 +142,7 @@ def _probe(
     if server is not None:
         arguments |= {"base_url": server} | ({"served": served} if served else {})
     else:
-        arguments |= {"path": path}
+        arguments |= {"path": path} | ({"trust_remote_code": True} if trusted else {})
     model = get_model(f"{'prm' if server else 'local_prm'}/{known}", memoize=False, **arguments)
 
     async def run() -> ProbeResult:
