@@ -1,7 +1,7 @@
 """Agents in small worlds of tools: files, a calendar and a shop. One step may be wrong.
 
 A world answers tool calls from its state and from nothing else. An agent follows the task. Where it
-decides something, a draft knows a wrong decision too; after it, the agent goes on from what it
+decides something, a draft knows a wrong decision too; after it, the agent continues from what it
 sees. So the first wrong step is known exactly.
 """
 
