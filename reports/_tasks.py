@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context
 from typing import Any, TypeVar
 
 from inspect_ai import Task
@@ -37,7 +38,10 @@ def eval_sizes() -> Iterator[tuple[str, str, Size | None]]:
 
 
 def load_task(name: str, arguments: dict[str, Any]) -> Task:
-    """Return a task by its name, with or without `misstep/`."""
+    """Return a task by its name, with or without `misstep/`.
+
+    The task is made in an empty context, because an eval set of Inspect leaves its model behind.
+    """
     import misstep.registry.entry_point  # noqa: F401 (it registers all tasks)
 
     plain = name.removeprefix("misstep/")
@@ -45,7 +49,7 @@ def load_task(name: str, arguments: dict[str, Any]) -> Task:
     if plain not in known:
         raise UnknownNameError("eval", name, known)
     try:
-        task: Task = registry_create("task", f"misstep/{plain}", **arguments)
+        task: Task = Context().run(registry_create, "task", f"misstep/{plain}", **arguments)
     except TypeError as problem:
         raise MisstepError(f"{name}: {problem}.") from None
     return task

@@ -1,5 +1,6 @@
 """The solver of guided search: a search by rewards, or one of its baselines."""
 
+import asyncio
 from collections.abc import Collection
 from random import Random
 from typing import Literal, TypeAlias
@@ -96,8 +97,10 @@ def guided_search(
             f"n={n}."
         )
 
-    # The roles are known if Inspect makes the task for a run, by its name or file.
-    if method in REWARDED and active_model() is not None and REWARD_ROLE not in model_roles():
+    # The roles are known if Inspect makes the task for a run, by its name or file. It does so
+    # inside an event loop. Outside of one, an earlier eval set may have left its model and roles.
+    known = active_model() is not None and _in_event_loop()
+    if method in REWARDED and known and REWARD_ROLE not in model_roles():
         raise MisstepError(
             f"method={method} needs a reward model: add --model-role reward=<model>. Methods "
             f"without one: {', '.join(m for m in METHODS if m not in REWARDED)}."
@@ -168,3 +171,11 @@ def _check_counts(**counts: int) -> None:
     for name, value in counts.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise MisstepError(f"{name}={value}: expected a whole number of at least 1.")
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -6,10 +6,13 @@ from datetime import date
 
 import pytest
 from click.testing import CliRunner
+from inspect_ai import eval_set
 
 from benchmarks.sizes import measure
+from misstep._inspect_private import active_model
 from misstep.cli._main import cli
 from misstep.evals.deltabench_sections import deltabench_sections
+from misstep.evals.guided_search import guided_search
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
 from misstep.loaders import load_rows
@@ -166,7 +169,14 @@ def test_a_search_is_estimated_with_its_reward_model():
     )
 
 
-def test_an_estimate_that_is_impossible_says_so():
+def test_an_estimate_that_is_impossible_says_so(tmp_path):
+    # An eval set leaves its model in the context of its caller. An estimate does not see it.
+    with OpenAIServer(right) as server:
+        model = local_model(server, MODEL)
+        succeeded, _ = eval_set(procedural(n=1), str(tmp_path), model=model, display="none")
+    assert succeeded
+    assert active_model() is not None
+    assert guided_search(source="sample").solver
     with pytest.raises(MisstepError, match=r"all samples failed .*'reward'.* Add --model-role"):
         estimate_eval("guided_search.sample", {}, MODEL)
 
