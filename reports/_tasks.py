@@ -48,8 +48,11 @@ def load_task(name: str, arguments: dict[str, Any]) -> Task:
     known = [known for known, _, _ in eval_sizes()]
     if plain not in known:
         raise UnknownNameError("eval", name, known)
+
+    def made() -> Task:
+        return registry_create("task", f"misstep/{plain}", **arguments)
+
     try:
-        task: Task = Context().run(registry_create, "task", f"misstep/{plain}", **arguments)
+        return Context().run(made)
     except TypeError as problem:
         raise MisstepError(f"{name}: {problem}.") from None
-    return task
