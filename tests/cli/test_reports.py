@@ -1,14 +1,18 @@
 """The commands that look at runs: before them, and after."""
 
 import json
+from hashlib import sha256
 
 import pytest
 from click.testing import CliRunner
+from inspect_ai.log import read_eval_log
 
 from misstep.cli._main import cli
+from misstep.providers import find_weights
 from misstep.registry import MisstepError
 from misstep.reports import paired_samples, planned_runs, run_planned
 from misstep.reports._power import Aim
+from misstep.reports._text import markdown_text
 from misstep.solvers import BASELINES
 from tests.reports.conftest import ROWS, write_run
 from tests.support.logs import guesses
@@ -153,3 +157,29 @@ def test_a_reference_run_is_made_once_and_stands_on_the_page(tmp_path):
     assert len(list((tmp_path / "logs" / "runs").glob("*.eval"))) == 1
     run("reference", *own)
     assert "| no\\_error | baseline | 24 |" in (tmp_path / "results.md").read_text()
+
+
+def test_a_model_by_path_runs_with_a_grammar_and_its_checksum_is_in_the_log(tmp_path, monkeypatch):
+    weights = find_weights("smollm2")
+    checksum = sha256(weights.read_bytes()).hexdigest()
+
+    def on_one_set(baselines, models):
+        return [one for one in planned_runs(baselines, models) if one.eval == "procedural.small"]
+
+    monkeypatch.setattr("misstep.cli._reference.planned_runs", on_one_set)
+    page = tmp_path / "results.md"
+    for _ in range(2):
+        run("reference", "--gguf", weights, "--samples", 1, "--log-dir", tmp_path, "-o", page)
+    [path] = (tmp_path / "runs").glob("*.eval")
+    log = read_eval_log(str(path))
+    assert log.eval.metadata["weights_sha256"] == checksum
+    assert log.eval.model == f"embedded/{weights.resolve()}"
+    [sample] = log.samples
+    assert -1 <= int(sample.scores["first_error"].answer) < len(sample.metadata["steps"])
+    text = page.read_text(encoding="utf-8")
+    name = markdown_text(f"embedded/{weights.name}")
+    assert f"| {name} | index\\_only | 1 |" in text
+    assert f"- {name}: sha256 `{checksum}`" in text
+    assert str(weights.parent) not in text
+    with pytest.raises(MisstepError, match="only some of the samples ran"):
+        run("submit", path, "-o", tmp_path / "files")

@@ -1,6 +1,7 @@
 """Live tests: real servers, and models with random weights. `make live` runs them."""
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ SAMPLE = Path(__file__).parents[2] / "loaders" / "embedded" / "processbench.json
 
 @pytest.fixture(scope="session")
 def models() -> Path:
-    """Return the folder of the models. They are built once."""
+    """Return the folder of the models. They are built once, and again when their code changes."""
+    from tests.live import models
     from tests.live.models import build_models
 
-    folder, done = BUILD / "models", BUILD / "models" / "done"
+    code = sha256(Path(models.__file__).read_bytes()).hexdigest()
+    folder, done = BUILD / "models", BUILD / "models" / f"{code[:8]}.done"
     if not done.is_file():
         rows = [json.loads(line) for line in SAMPLE.read_text().splitlines()]
         build_models(folder, [text for row in rows for text in (row["problem"], *row["steps"])])

@@ -81,6 +81,7 @@ def build_models(folder: Path, texts: list[str]) -> None:
     tokenizer = _qwen_tokenizer(texts)
     _qwen_prm(folder / "qwen-prm", tokenizer)
     _skywork_prm(folder / "skywork-prm", tokenizer)
+    _classifier(folder / "classifier", tokenizer)
     _math_shepherd(folder / "math-shepherd")
     _smollm2(folder / "smollm2")
     (folder / "trimming.jinja").write_text(TRIMMING)
@@ -106,6 +107,15 @@ def _skywork_prm(folder: Path, tokenizer: Tokenizer) -> None:
     model = Qwen2ForSequenceClassification(config)
     _randomize(model, seed=5)
     _save(folder, {**model.state_dict(), "score.bias": torch.tensor([0.7])}, config.to_dict())
+
+
+def _classifier(folder: Path, tokenizer: Tokenizer) -> None:
+    """Save a model with one result for a whole input: two labels at its last token."""
+    _save_tokenizer(folder, tokenizer, eos="<|im_end|>")
+    config = _qwen_config(num_labels=2, architectures=["Qwen2ForSequenceClassification"])
+    model = Qwen2ForSequenceClassification(config)
+    _randomize(model, seed=7)
+    _save(folder, model.state_dict(), config.to_dict())
 
 
 def _math_shepherd(folder: Path) -> None:

@@ -20,7 +20,14 @@ pytest.importorskip("vllm", reason="vLLM is not installed here; `make live` inst
 
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModel, AutoTokenizer, MistralForCausalLM, Qwen2Config, Qwen2Model
+from transformers import (
+    AutoModel,
+    AutoTokenizer,
+    MistralForCausalLM,
+    Qwen2Config,
+    Qwen2ForSequenceClassification,
+    Qwen2Model,
+)
 
 from tests.live.servers import lines, vllm_server
 
@@ -267,3 +274,54 @@ def test_new_finds_the_format_of_a_server_and_check_repeats_the_probe(
     assert f"Format of {served.format.prm}: right minus wrong steps" in result.output
     written = yaml.safe_load((tmp_path / "prms.yaml").read_text(encoding="utf-8"))["mine"]
     assert written["step_token"] == found.step_token
+
+
+@pytest.fixture(scope="module")
+def classifier(models):
+    """A server whose `/classify` gives one result for a whole input."""
+    folder = models / "classifier"
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = Qwen2ForSequenceClassification.from_pretrained(folder).eval()
+
+    def rewards(problem: str, steps: Sequence[str]) -> list[float]:
+        found = []
+        for end in range(1, len(steps) + 1):
+            text = f"{problem}\n" + "".join(f"{step}<extra_0>" for step in steps[:end])
+            tokens = tokenizer.encode(text, return_tensors="pt")
+            with torch.no_grad():
+                found.append(float(model(tokens).logits[0].softmax(-1)[1]))
+        return found
+
+    form = Format("qwen2.5-math-prm-7b", "classifier", lambda _: rewards)
+    with vllm_server("classifier", "--runner", "pooling") as url:
+        yield Served(form, url, folder, rewards)
+
+
+CLASSIFY = {"route": "/classify", "returns": "input", "template": "{problem}\n{steps}"}
+
+
+@pytest.mark.parametrize("values", ["probabilities", "logits"])
+def test_classify_gives_the_rewards_of_torch(values, classifier, tmp_path):
+    """Each step is the end of an input of its own; vLLM activates unless the request says no."""
+    options = classifier.arguments(**CLASSIFY, values=values)
+    model = get_model(
+        f"prm/{classifier.format.prm}", base_url=classifier.url, memoize=False, **options
+    )
+    arguments = {"critic": "reward"}
+    log = succeed("misstep/processbench.sample", tmp_path, model, task_args=arguments, limit=40)
+    found, expected = [], []
+    for sample in log.samples:
+        found += sample.scores["first_error"].metadata["rewards"]
+        expected += classifier.reference(sample.input, sample.metadata["steps"])
+    worst = difference(found, expected)
+    lines.append(f"/classify, {values}: {len(found)} steps, largest difference {worst:.1e}")
+    assert worst < TOLERANCE
+    assert min(expected) < 0.2
+    assert max(expected) > 0.8
+
+
+@pytest.mark.anyio
+async def test_classify_refuses_a_solution_beyond_the_context(classifier):
+    output = await classifier.output("What is x?", ["So x is 1. " * 2000, "x = 1."], **CLASSIFY)
+    assert output.metadata.keys() == {"missing"}
+    assert "context length" in output.metadata["missing"]

@@ -1,7 +1,9 @@
 """The protocols: how a request is read, what is refused, and what an answer looks like.
 
-Each rule has the address of its documentation. The words of a refusal are those of the vendor where
-they are known.
+Each rule has its source: the address of a page that says it, or the file of the vendor's own client
+library (the locked version) whose docstring or type says it. Where no documentation says it, the
+source is an error message of the API that public code quotes. The words of a refusal are those of
+the vendor where they are known.
 """
 
 import re
@@ -84,7 +86,8 @@ _OPENAI_FIELDS = {
 
 
 def _openai_chat(body: Body) -> Conversation:
-    # https://platform.openai.com/docs/api-reference/chat/create
+    # openai/types/chat/completion_create_params.py: the fields, "between 0 and 20" alternatives,
+    # "up to 4 sequences". That unknown fields are refused is the API's own error message.
     for name in body.keys() - _OPENAI_FIELDS:
         raise BadRequestError(f"Unrecognized request argument supplied: {name}")
     _refuse_if((body.get("top_logprobs") or 0) > 20, "top_logprobs must be at most 20")
@@ -93,7 +96,7 @@ def _openai_chat(body: Body) -> Conversation:
 
 
 def _groq(body: Body) -> Conversation:
-    # https://console.groq.com/docs/openai
+    # https://console.groq.com/docs/openai: a 400 for logprobs, logit_bias, top_logprobs, and n > 1
     _refuse_if((body.get("n") or 1) > 1, "'n' : number must be at most 1")
     for name in ("logprobs", "top_logprobs", "logit_bias"):
         _refuse_if(body.get(name), f"`{name}` is not supported with this model")
@@ -101,18 +104,20 @@ def _groq(body: Body) -> Conversation:
 
 
 def _mistral(body: Body) -> Conversation:
-    # https://docs.mistral.ai/api/endpoint/beta/conversations, which Inspect calls by default
+    # The conversations API, which Inspect calls by default. Its fields are in
+    # mistralai/client/models/conversationrequest.py and completionargs.py.
     messages = [
         ("user" if one["role"] == "user" else "assistant", text_of(one["content"]))
         for one in body["inputs"]
     ]
     options = body.get("completion_args") or {}
-    # https://docs.mistral.ai/api/endpoint/chat: the rule for the last message
+    # The API's error 3230 for chat completions, which share the rule; public code quotes it.
     _refuse_if(
         messages[-1][0] != "user",
         "Expected last role User or Tool (or Assistant with prefix True) for serving but got "
         "assistant",
     )
+    # completionargs.py: "white-listed arguments", of which random_seed is one, and these are none
     for name in ("seed", "n", "logprobs"):
         _refuse_if(name in options, f"Extra inputs are not permitted: {name}")
     return Conversation(
@@ -173,13 +178,14 @@ def _bare(body: Body) -> Conversation:
 
 
 def _responses(body: Body) -> Conversation:
-    # https://platform.openai.com/docs/api-reference/responses/create
+    # The API's error message, which public code quotes; the documentation names no minimum.
     most = body.get("max_output_tokens")
     _refuse_if(
         most is not None and most < 16,
         "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16.",
     )
-    # https://platform.openai.com/docs/guides/reasoning
+    # openai/types/responses/response_create_params.py has no n, seed and stop. Reasoning models
+    # refuse the rest: https://developers.openai.com/api/docs/guides/reasoning
     for name in ("n", "seed", "stop", "temperature", "top_p", "top_logprobs"):
         _refuse_if(body.get(name) is not None, f"Unsupported parameter: '{name}'")
     _refuse_if(
@@ -220,7 +226,9 @@ def _responses_answer(conversation: Conversation, replies: Sequence[Reply]) -> B
 
 
 def _anthropic(body: Body, prefill: bool = True) -> Conversation:
-    # https://platform.claude.com/docs/en/api/messages/create
+    # https://platform.claude.com/docs/en/api/messages/create, and the same text in
+    # anthropic/types/message_create_params.py: max_tokens is required, `system` is on top, and
+    # there is no n, seed or logprobs.
     for name in ("n", "seed", "logprobs", "top_logprobs"):
         _refuse_if(name in body, f"{name}: Extra inputs are not permitted")
     _refuse_if("max_tokens" not in body, "max_tokens: Field required")
@@ -232,10 +240,13 @@ def _anthropic(body: Body, prefill: bool = True) -> Conversation:
             "parameter",
         )
         _refuse_if(not text.strip(), "messages: text content blocks must be non-empty")
+    # The API's error message, which public code quotes; the documentation does not say it.
     for stop in body.get("stop_sequences") or []:
         _refuse_if(
             not stop.strip(), "stop_sequences: each stop sequence must contain non-whitespace"
         )
+    # https://platform.claude.com/docs/en/api/errors#prefill-not-supported, and for white space
+    # https://platform.claude.com/docs/en/build-with-claude/prompt-engineering/prefill-claudes-response
     role, text = messages[-1]
     if role == "assistant":
         _refuse_if(
@@ -257,7 +268,7 @@ def _anthropic(body: Body, prefill: bool = True) -> Conversation:
 
 
 def _anthropic_new(body: Body) -> Conversation:
-    # https://platform.claude.com/docs/en/about-claude/models/migration-guide
+    # https://platform.claude.com/docs/en/about-claude/models/migration-guide: no prefill since 4.6
     return _anthropic(body, prefill=False)
 
 
@@ -305,7 +316,9 @@ def _anthropic_error(status: int, message: str) -> Body:
 
 
 def _google(body: Body, most: int = 8) -> Conversation:
-    # https://ai.google.dev/api/generate-content
+    # https://ai.google.dev/api/generate-content; earlier versions of the page say "up to 5" stop
+    # sequences, and "between [1, 8]" candidates. That some models have one candidate, and that the
+    # user has the last turn, are error messages of the API, which public code quotes.
     config = body.get("generationConfig") or {}
     messages = [
         ("assistant" if one.get("role") == "model" else "user", text_of(one["parts"]))
@@ -317,7 +330,7 @@ def _google(body: Body, most: int = 8) -> Conversation:
         )
     _refuse_if(
         messages[-1][0] == "assistant",
-        "Please ensure that the multiturn request ends with a user role.",
+        "Please ensure that multiturn requests ends with a user role or a function response.",
     )
     n = config.get("candidateCount") or 1
     _refuse_if(n > most, "Multiple candidates is not enabled for this model")
