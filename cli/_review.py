@@ -56,7 +56,7 @@ def review(
 
     Items are those of a folder of `misstep forge build`, of a file of first-error rows, or of logs
     of critics. Rows where several critics agree against the label come first. Each decision is on
-    disk before the next item appears: stop at any time, and rerun the command to resume.
+    disk when its key is released: stop at any time, and rerun the command to resume.
 
     Several people review the same items under their names. With --blind they see no label. Then
     --agreement prints Cohen's kappa and Krippendorff's alpha, --adjudicate shows disagreements, and

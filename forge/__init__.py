@@ -16,14 +16,22 @@ from misstep.forge._checks import (
     compare_final_answer,
     late_start,
 )
-from misstep.forge._dataset import add_position, adversarial_dataset, is_injection
 from misstep.forge._draw import BuildSettings, SolutionDraw, read_error_types, source_rows
 from misstep.forge._example import LATE_FRACTION, Example, read_examples
-from misstep.forge._files import DATA_NAME, push_to_hub
+from misstep.forge._files import (
+    DATA_NAME,
+    PRIOR_HEADINGS,
+    PriorBaseline,
+    add_position,
+    adversarial_dataset,
+    is_injection,
+    prior_baselines,
+    prior_warnings,
+    push_to_hub,
+)
 from misstep.forge._inject import InjectionResult
 from misstep.forge._latex import display_spans, inline_spans
 from misstep.forge._offline import OFFLINE, sample_examples
-from misstep.forge._priors import PRIOR_HEADINGS, PriorBaseline, prior_baselines, prior_warnings
 from misstep.forge._solutions import (
     MIN_STEPS,
     Analysis,

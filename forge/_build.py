@@ -14,7 +14,7 @@ from typing import Any
 from inspect_ai.log import EvalLog
 from inspect_ai.model import Model
 
-from misstep.forge._answers import keep_answers
+from misstep.forge._calls import keep_answers
 from misstep.forge._draw import BuildSettings, SolutionDraw, draw_solutions, injection_samples
 from misstep.forge._example import Example
 from misstep.forge._files import data_files, dataset_card, json_lines

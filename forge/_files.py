@@ -1,18 +1,31 @@
-"""The files of a built set: data, dataset card, and upload to the Hugging Face hub."""
+"""The files of a built set: data, card with baselines, upload; and the set as samples."""
 
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from inspect_ai.dataset import MemoryDataset, Sample
+
+from misstep.arithmetic import false_equations
 from misstep.forge._checks import AUTOMATIC_CHECKS
 from misstep.forge._example import Example
-from misstep.forge._offline import OFFLINE
-from misstep.forge._priors import PRIOR_HEADINGS, prior_baselines, prior_warnings
+from misstep.forge._offline import OFFLINE, sample_examples
+from misstep.loaders import (
+    RowOrder,
+    Subsets,
+    check_rows,
+    first_error_dataset,
+    first_error_sample,
+    ordered,
+)
 from misstep.registry import MisstepError, corpora, fill
+from misstep.samples import third_of
+from misstep.verdicts import NO_ERROR
 
 DATA_NAME = "adversarial"
 """The name of the data files without suffix."""
@@ -134,3 +147,103 @@ def push_to_hub(folder: Path, repository: str) -> str:
             "`hf auth login` and run the same command again."
         ) from None
     return str(uploaded)
+
+
+WARN_ABOVE = 0.3
+"""A share of errors that a baseline should not find."""
+
+
+@dataclass(frozen=True)
+class PriorBaseline:
+    """A rule that reads no solution, and the errors that it finds."""
+
+    name: str
+    found: int
+    errors: int
+
+    @property
+    def share(self) -> float:
+        """The share of the errors that the rule finds."""
+        return self.found / self.errors if self.errors else 0.0
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """A table row under PRIOR_HEADINGS."""
+        return self.name, f"{self.found:,} of {self.errors:,}", f"{100 * self.share:.1f}"
+
+
+PRIOR_HEADINGS = ("baseline", "errors found", "%")
+
+
+def prior_baselines(examples: Iterable[Example]) -> list[PriorBaseline]:
+    """Return how many errors simple rules find: fixed positions, and false equations."""
+    wrong = [example for example in examples if not example.untouched]
+    from_end = Counter(len(example.steps) - example.label for example in wrong)
+    best = from_end.most_common(1)[0][0] if from_end else 1
+    rules: dict[str, Callable[[Example], int]] = {
+        "late_window: always step floor(0.75 n)": lambda one: 3 * len(one.steps) // 4,
+        f"the best fixed distance: always step n - {best}": lambda one: len(one.steps) - best,
+        "arithmetic: the first step with a false equation": _first_false,
+    }
+    return [
+        PriorBaseline(name, sum(rule(one) == one.label for one in wrong), len(wrong))
+        for name, rule in rules.items()
+    ]
+
+
+def _first_false(example: Example) -> int:
+    steps = enumerate(example.steps)
+    return next((index for index, step in steps if false_equations(step)), -1)
+
+
+def prior_warnings(baselines: Iterable[PriorBaseline]) -> list[str]:
+    """Return a warning for each baseline that finds too many errors."""
+    return [
+        f"Warning: a baseline that reads no solution finds {100 * one.share:.0f}% of the errors "
+        f"({one.name}). A larger late fraction spreads the errors."
+        for one in baselines
+        if one.share > WARN_ABOVE
+    ]
+
+
+SAMPLE = "sample"
+"""The bundled source: 48 solutions with an error from the offline injector, and 16 without."""
+
+_NOT_LOGGED = (
+    "original_steps",
+    "rationale",
+    "what_changed",
+    "detection_difficulty",
+    "checks",
+    "review_votes",
+    "original_votes",
+)
+"""Fields that critics do not need. They would double the size of the log."""
+
+
+def adversarial_dataset(
+    source: str, subset: Subsets = None, order: RowOrder = "interleaved"
+) -> MemoryDataset:
+    """Return built examples: the problem as input, the label as target, the steps as metadata."""
+    if source == SAMPLE:
+        rows, _ = check_rows(enumerate((one.row() for one in sample_examples()), 1))
+        samples = [first_error_sample(row) for row in ordered(rows, order)]
+    else:
+        samples = list(first_error_dataset(source, subset, order=order))
+    for sample in samples:
+        add_position(sample)
+    return MemoryDataset(samples, name=f"adversarial-{SAMPLE}" if source == SAMPLE else source)
+
+
+def is_injection(sample: Sample) -> bool:
+    """Return whether a sample comes from a built set: it keeps the original steps."""
+    return bool((sample.metadata or {}).get("original_steps"))
+
+
+def add_position(sample: Sample) -> None:
+    """Add the third of the solution that has the error, and drop what critics do not need."""
+    about = sample.metadata or {}
+    label, steps = about["label"], about["steps"]
+    third = None if label == NO_ERROR else third_of(label, len(steps))
+    kept = {name: value for name, value in about.items() if name not in _NOT_LOGGED}
+    sample.metadata = {**kept, "position_third": third}

@@ -21,7 +21,16 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError, StoreModel, collect, json_schema
 
-from misstep.forge._answers import ask_once
+from misstep.forge._calls import (
+    InjectionReply,
+    ReviewReply,
+    ask_once,
+    complaint_text,
+    read_reply,
+    request_text,
+    review_text,
+    system_text,
+)
 from misstep.forge._checks import (
     AUTOMATIC_CHECKS,
     UNTOUCHED_CHECKS,
@@ -31,15 +40,6 @@ from misstep.forge._checks import (
     compare_final_answer_async,
 )
 from misstep.forge._example import LATE_FRACTION, Example
-from misstep.forge._messages import (
-    InjectionReply,
-    ReviewReply,
-    complaint_text,
-    read_reply,
-    request_text,
-    review_text,
-    system_text,
-)
 from misstep.registry import MisstepError, injection_prompts
 from misstep.verdicts import NO_ERROR
 
@@ -363,7 +363,9 @@ class _Injection:
             # Inspect has made its retries. The failure is recorded and never becomes an example.
             if getattr(problem, "status_code", None) in _FATAL_STATUS:
                 raise
-            return Failure("call", type(problem).__name__, " ".join(str(problem).split())[:300])
+            # Inspect's own text begins with the whole request: the provider's message comes first.
+            message = getattr(problem, "provider_message", None) or str(problem)
+            return Failure("call", type(problem).__name__, " ".join(message.split())[:300])
         await let_new_calls_start()
         self.result.spent.add(output)
         self.state.output = output

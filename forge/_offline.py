@@ -15,7 +15,7 @@ from inspect_ai.model import ModelOutput, ModelUsage
 
 from misstep.forge._checks import late_start
 from misstep.forge._example import Example
-from misstep.forge._offline_errors import PLAIN, Part, draw_part, part_length
+from misstep.forge._offline_errors import Part, draw_part, themes
 from misstep.generator import ANSWERS, settings_of, solution
 from misstep.loaders import RawRow
 from misstep.providers import ModelRequest, Provider
@@ -29,10 +29,8 @@ SAMPLE_FRACTION = 0.5
 """The part of the bundled solutions, from their end, that gets the error."""
 
 _FAMILIES = ("word_problems", "counting", "sequences")
-_PARTS = (5, 6, 7)
-"""The possible numbers of parts of a solution with a step that could be wrong."""
-_PLAIN_PARTS = (0, 1, 2, 3)
-"""The possible numbers of other parts at the end, and of those between."""
+_PARTS = (8, 12)
+"""The smallest and the largest number of parts. Each is one step, and it could be wrong."""
 _NAMES = "ABDEFGHJKLMPQR"
 """The names of the numbers that the parts find."""
 _ENDINGS = (
@@ -41,8 +39,10 @@ _ENDINGS = (
     "We have found the answer, $\\boxed{{{r}}}$.",
 )
 _TRIES = 100
-_MIN_N, _MAX_N = 12, 600
-"""The range of the number that the generated start of a solution finds."""
+_START = range(12, 600)
+"""The numbers that the generated start of a solution may find."""
+_FOUND = range(12, 20_000)
+"""The numbers that parts may find."""
 
 
 @dataclass(frozen=True)
@@ -99,21 +99,19 @@ def offline_solution(
     for attempt in range(_TRIES):
         settings = settings_of("4-6", families=random.choice(_FAMILIES), correct_share=1)
         found = solution(seed, index * _TRIES + attempt, settings)
-        if not found.answer.isdigit() or not _MIN_N <= int(found.answer) <= _MAX_N:
+        if not found.answer.isdigit() or int(found.answer) not in _START:
             continue
-        place, types = _arrange(error_type, random, len(found.correct_steps), late_fraction)
-        if place is None:
-            continue
-        parts = [draw_part(kind, random, i == place) for i, kind in enumerate(types)]
+        place, parts = _draw_parts(error_type, random, len(found.correct_steps), late_fraction)
         start = _without_answer(found.correct_steps, found.answer)
         ending = random.choice(_ENDINGS)
-        right, label, answer = _solve(parts, start, int(found.answer), ending, None)
-        wrong, label, final_answer = _solve(parts, start, int(found.answer), ending, place)
-        if answer == final_answer:
+        right, answer = _solve(parts, start, int(found.answer), ending, None)
+        wrong, final_answer = _solve(parts, start, int(found.answer), ending, place)
+        if answer is None or final_answer is None or answer == final_answer:
             continue
         names = zip(parts, _NAMES, _NAMES[1:], strict=False)
         problem = " ".join(part.problem(name, next_name) for part, name, next_name in names)
         fraction = "" if late_fraction == SAMPLE_FRACTION else f"-{late_fraction:g}"
+        label = len(start) + place
         return OfflineSolution(
             id=f"{OFFLINE}-{seed}-{index:05}{fraction}",
             problem=f"{found.problem} Call this number A. {problem} What is {_NAMES[len(parts)]}?",
@@ -129,41 +127,36 @@ def offline_solution(
     raise AssertionError(f"no solution for {error_type} at {seed}/{index}")
 
 
-def _arrange(
+def _draw_parts(
     error_type: str, random: Random, start: int, late_fraction: float
-) -> tuple[int | None, list[str]]:
-    """Draw the types of the parts, and the place of the error among those that are late enough."""
-    others = [name for name in taxonomy() if name != error_type]
-    types = random.sample(others, random.choice(_PARTS) - 1)
-    for _ in range(random.choice(_PLAIN_PARTS)):
-        types.insert(random.randrange(len(types) + 1), PLAIN)
-    types += [PLAIN] * random.choice(_PLAIN_PARTS)
-    places = []
-    for place in range(len(types) + 1):
-        order = [*types[:place], error_type, *types[place:]]
-        lengths = [part_length(name) for name in order]
-        label = start + sum(lengths[: place + 1]) - 2
-        if label >= late_start(start + sum(lengths) + 1, late_fraction):
-            places.append(place)
-    if not places:
-        return None, []
-    place = random.choice(places)
-    return place, [*types[:place], error_type, *types[place:]]
+) -> tuple[int, list[Part]]:
+    """Draw the parts, and the place of the error among those that are late enough."""
+    total = random.randint(*_PARTS)
+    # The last step states the answer: no part has it.
+    first = max(0, late_start(start + total + 1, late_fraction) - start)
+    place = random.randrange(first, total)
+    own = random.choice([about for about in themes() if about[0] == error_type])
+    chosen = random.sample([about for about in themes() if about != own], total - 1)
+    chosen.insert(place, own)
+    parts = [
+        draw_part(kind, theme, random, with_error=at == place)
+        for at, (kind, theme) in enumerate(chosen)
+    ]
+    return place, parts
 
 
 def _solve(
     parts: list[Part], start: list[str], n: int, ending: str, wrong: int | None
-) -> tuple[list[str], int, int]:
-    """Return the steps of a solution, the index of its error, and its answer."""
-    steps, label = list(start), NO_ERROR
+) -> tuple[list[str], int | None]:
+    """Return the steps of a solution and its answer, or None if a number is too small or large."""
+    steps = list(start)
     for place, part in enumerate(parts):
-        done = part.steps(n, _NAMES[place], _NAMES[place + 1], with_error=place == wrong)
-        if place == wrong:
-            label = len(steps) + done.claim
-        steps += done.texts
-        n = done.result
+        text, n = part.step(n, _NAMES[place], _NAMES[place + 1], with_error=place == wrong)
+        steps.append(text)
+        if n not in _FOUND:
+            return [], None
     steps.append(ending.format(r=n))
-    return [f"{number}. {step}" for number, step in enumerate(steps, 1)], label, n
+    return [f"{number}. {step}" for number, step in enumerate(steps, 1)], n
 
 
 def _without_answer(steps: list[str], answer: str) -> list[str]:

@@ -1,7 +1,8 @@
 """The parts of offline solutions: for each error type, a problem about a number in settings.
 
-A claim that is right in one setting of the problem is wrong in another. The words of a step
-therefore do not tell whether it is wrong. The texts are in offline_errors.yaml.
+A claim that is right in one setting of the problem is wrong in another, and every step after the
+start of a solution makes a claim. So neither the words nor the kind of a step tell whether it is
+wrong. The texts are in offline_errors.yaml.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,12 +10,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from misstep.registry import taxonomy
 
 Numbers = Mapping[str, Any]
 """The numbers of a part by their names in the texts."""
+_WORDINGS = 60
+"""A number that the numbers of wordings divide."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,10 @@ class _Computation:
     """The result of the part."""
     lead: Callable[[Numbers], int] | None = None
     """The value x that the step before the claim finds, if it needs one."""
+
+
+def _growth(random: Random) -> dict[str, int]:
+    return dict(zip("dg", random.sample(range(2, 8), 2), strict=True))
 
 
 def _double(random: Random) -> dict[str, int]:
@@ -56,10 +63,13 @@ def _polynomial(random: Random) -> dict[str, int]:
 
 _COMPUTATIONS = {
     "invalid_generalization": _Computation(
-        lambda random: {"d": random.randrange(2, 6)},
-        {"same": lambda k: 2 * k["x"], "grows": lambda k: 2 * k["x"] + 3 * k["d"]},
+        _growth,
+        {
+            "as_before": lambda k: 2 * k["x"] + 3 * k["d"],
+            "other": lambda k: 2 * k["x"] + 3 * k["g"],
+        },
         lambda k: k["v"] + k["x"],
-        lambda k: k["n"] + 3 * k["d"] if k["setting"] == "stops" else k["n"],
+        lambda k: k["n"] + 3 * k["d"],
     ),
     "theorem_misapplication": _Computation(
         _sides,
@@ -106,18 +116,15 @@ _COMPUTATIONS = {
     ),
     "invalid_substitution": _Computation(
         _polynomial,
-        {"zero": lambda k: k["x"], "vertex": lambda k: k["x"] - k["a"] ** 2},
+        {
+            "zero": lambda k: k["x"],
+            "left": lambda k: k["x"] - k["a"] ** 2,
+            "right": lambda k: k["x"] - k["a"] ** 2,
+        },
         lambda k: k["v"],
         lambda k: k["n"] + k["e"],
     ),
-    "plain": _Computation(
-        lambda random: {"e": random.randrange(3, 40), "m": random.randrange(2, 4)},
-        {"plus": lambda k: k["n"] + k["e"], "times": lambda k: k["n"] * k["m"]},
-        lambda k: k["v"],
-    ),
 }
-PLAIN = "plain"
-"""The name of parts without an error. They have one step."""
 
 
 @cache
@@ -126,18 +133,15 @@ def _texts() -> dict[str, Any]:
 
     content = (files("misstep.forge") / "offline_errors.yaml").read_text(encoding="utf-8")
     texts: dict[str, Any] = yaml.safe_load(content)
-    if set(texts) != {*taxonomy(), PLAIN} or set(_COMPUTATIONS) != set(texts):
+    if set(texts) != set(taxonomy()) or set(_COMPUTATIONS) != set(texts):
         raise AssertionError("every error type of the taxonomy has texts and a computation")
     return texts
 
 
-@dataclass(frozen=True)
-class PartSteps:
-    """The steps of a part, and the number that it finds."""
+class PartStep(NamedTuple):
+    """The step of a part, and the number that it finds."""
 
-    texts: list[str]
-    claim: int
-    """The index of the step that makes the claim."""
+    text: str
     result: int
 
 
@@ -151,71 +155,71 @@ class Part:
     """The claim that holds."""
     wrong: str | None
     """The claim of the error, if the part is to have one."""
-    numbers: Mapping[str, Any]
+    words: Mapping[str, Any]
+    """The numbers of the part, and the words of its theme."""
     wordings: tuple[int, int, int]
     """The drawn wordings of the lead, the claim and the join."""
 
     def problem(self, name: str, next_name: str) -> str:
         """Return the problem about the number `name`, whose result is called `next_name`."""
         ask: str = self._texts["ask"]
-        return ask.format(**self.numbers, N=name, R=next_name)
+        return ask.format(**self.words, N=name, R=next_name)
 
     @property
     def flaw(self) -> str:
         """Why the wrong claim does not hold."""
         flaw: str = self._texts["flaw"]
-        return flaw.format(**self.numbers)
+        return flaw.format(**self.words)
 
     @property
     def _texts(self) -> dict[str, Any]:
         whole = _texts()[self.error_type]
         return {**whole, **whole["settings"][self.setting]}
 
-    def steps(self, n: int, name: str, next_name: str, with_error: bool) -> PartSteps:
-        """Return the steps that find the next number from `n`."""
+    def step(self, n: int, name: str, next_name: str, with_error: bool) -> PartStep:
+        """Return the step that finds the next number from `n`."""
         texts, computation = self._texts, _COMPUTATIONS[self.error_type]
-        known = {**self.numbers, "setting": self.setting, "n": n, "N": name, "R": next_name}
+        known: dict[str, Any] = {**self.words, "n": n, "N": name, "R": next_name}
         claim = self.wrong if with_error and self.wrong else self.right
         if computation.lead:
             known["x"] = computation.lead(known)
-        if "at" in texts:
-            known["at"] = texts["at"].format(**known)
         known["v"] = computation.claims[claim](known)
         known["r"] = computation.join(known)
-        parts = [texts.get("lead"), texts["claims"][claim], texts.get("join")]
-        steps = [
-            part[wording % len(part)].format(**known)
-            for part, wording in zip(parts, self.wordings, strict=True)
-            if part
+        sentences = [texts.get("lead"), texts["claims"][claim], texts["join"]]
+        drawn = [
+            wordings[place % len(wordings)].format(**known)
+            for wordings, place in zip(sentences, self.wordings, strict=True)
+            if wordings
         ]
-        return PartSteps(steps, 1 if parts[0] else 0, known["r"])
+        return PartStep(" ".join(drawn), known["r"])
 
 
-def part_length(error_type: str) -> int:
-    """Return the number of steps of a part."""
-    whole = _texts()[error_type]
-    lead = "lead" in whole or all("lead" in about for about in whole["settings"].values())
-    return 1 + lead + ("join" in whole)
+def themes() -> list[tuple[str, int]]:
+    """Return all that parts can be about: their error types, each with its themes by number."""
+    return [
+        (kind, theme) for kind, about in _texts().items() for theme in range(len(about["themes"]))
+    ]
 
 
-def draw_part(error_type: str, random: Random, with_error: bool) -> Part:
+def draw_part(error_type: str, theme: int, random: Random, with_error: bool) -> Part:
     """Draw a part. Its claim is drawn in the same way whether it is to be right or wrong."""
-    settings = _texts()[error_type]["settings"]
-    wrong = [(name, claim) for name, about in settings.items() for claim in about.get("wrong", ())]
-    claims = sorted({claim for _, claim in wrong} or {name["right"] for name in settings.values()})
+    about = _texts()[error_type]
+    settings = about["settings"]
+    wrong = [(name, claim) for name, each in settings.items() for claim in each["wrong"]]
+    claims = sorted({claim for _, claim in wrong})
     claim = random.choice(claims)
     if with_error:
         setting = random.choice([name for name, wrong_claim in wrong if wrong_claim == claim])
     else:
         # Settings whose right claim is never wrong elsewhere occur, too, but less often.
-        rest = sorted({about["right"] for about in settings.values()} - set(claims))
+        rest = sorted({each["right"] for each in settings.values()} - set(claims))
         claim = random.choice(rest) if rest and random.random() < 1 / (2 * len(claims)) else claim
-        setting = next(name for name, about in settings.items() if about["right"] == claim)
+        setting = next(name for name, each in settings.items() if each["right"] == claim)
     return Part(
         error_type,
         setting,
         settings[setting]["right"],
         claim if with_error else None,
-        _COMPUTATIONS[error_type].draw(random),
-        (random.randrange(2), random.randrange(2), random.randrange(2)),
+        {**about["themes"][theme], **_COMPUTATIONS[error_type].draw(random)},
+        (random.randrange(_WORDINGS), random.randrange(_WORDINGS), random.randrange(_WORDINGS)),
     )

@@ -146,7 +146,8 @@ def _finding(critic: str, rates: list[DetectionRate]) -> str:
             names_text = ", ".join(f"{one.group} ({one.total:,})" for one in least)
             parts.append(f"by {words}: {names_text}, {100 * least[0].value:.1f}% found")
     if not parts:
-        return f"{critic} finds errors of all types and places equally often."
+        found = next(one.value for one in rates if one.group == "all")
+        return f"{critic} finds {100 * found:.1f}% of the errors, of all types and places alike."
     return f"{critic} finds least, with the number of errors in brackets: {'; '.join(parts)}."
 
 

@@ -3,13 +3,21 @@ const NO_ERROR = -1;
 const get = (id) => document.getElementById(id);
 const state = { list: null, place: -1, item: null, chosen: NO_ERROR, sides: true, busy: false };
 
-async function call(path, body) {
-  const options = body === undefined ? {} : {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
-  };
-  const reply = await fetch(path, options);
-  const content = await reply.json().catch(() => ({}));
-  if (!reply.ok) throw new Error(content.problem || `The server answered ${reply.status}.`);
+async function call(path) {
+  const reply = await fetch(path);
+  if (!reply.ok) throw new Error(`The server answered ${reply.status}.`);
+  return reply.json();
+}
+
+// Synchronous: the page handles no other event, such as the release of the key, until the decision is on disk.
+function save(decision) {
+  const request = new XMLHttpRequest();
+  request.open("POST", "decision", false);
+  request.setRequestHeader("Content-Type", "application/json");
+  try { request.send(JSON.stringify(decision)); } catch { throw new Error("The server does not answer. Rerun the command and open its address."); }
+  let content = {};
+  try { content = JSON.parse(request.responseText); } catch { /* The status says what is wrong. */ }
+  if (request.status !== 200) throw new Error(content.problem || `The server answered ${request.status}.`);
   return content;
 }
 
@@ -150,7 +158,7 @@ async function decide(kind, label) {
   if (state.busy || !state.item) return;
   state.busy = true;
   try {
-    const decision = await call("decision", {
+    const decision = save({
       item: state.item.id, annotator: annotator() || "adjudicator", decision: kind, label,
       error_type: label === NO_ERROR ? null : get("type").value || null, note: get("note").value,
     });

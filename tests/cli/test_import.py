@@ -9,8 +9,9 @@ from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.scorer import SampleScore
 
 from misstep.cli._main import cli
+from misstep.forge import sample_examples
 from misstep.loaders import recorded_runs
-from misstep.registry import MisstepError
+from misstep.registry import MisstepError, taxonomy
 from misstep.reports import load_task
 from misstep.scorers import Vote, first_error_table, score_votes
 from misstep.solvers import recorded
@@ -120,6 +121,35 @@ def test_a_recorded_prediction_that_its_critique_does_not_give_is_told(tmp_path)
     file = write(tmp_path / "x_error.jsonl", [row("e", 1, r"\boxed{2}", 1)])
     _, output = run_import(tmp_path / "logs", file)
     assert "1 predictions differ from the recorded ones: e" in output
+
+
+def test_step_scores_on_a_built_set_are_scored_by_type_and_position(tmp_path):
+    """A reward model that sees four types of error, and takes others to be a step earlier."""
+    rows = [one.row() for one in sample_examples(wrong=16, untouched=4)]
+    built = write(tmp_path / "adversarial.jsonl", rows)
+    seen = list(taxonomy())[:4]
+
+    def scores(row):
+        at = row["label"] if row["error_type"] in seen else row["label"] - 1
+        return [0.2 if row["label"] >= 0 and i == at else 0.9 for i in range(len(row["steps"]))]
+
+    recorded = [{"id": row["id"], "model": "prm", "scores": scores(row)} for row in rows]
+    file = write(tmp_path / "scores.jsonl", recorded)
+    logs, _ = run_import(tmp_path / "logs", file, "--source", built)
+    [log] = logs.values()
+    assert log.eval.task == "misstep/adversarial_numinamath"
+    found = table_of(log, "detections")
+    assert (found["total"], found["correct_detections"], found["false_positives"]) == (20, 8, 8)
+    assert found["passed_untouched"] == 4
+    shares = {kind: found[f"{kind}_first_error_accuracy"] for kind in taxonomy()}
+    assert shares == {kind: float(kind in seen) for kind in taxonomy()}
+    thirds = [found[f"{third}_total"] for third in ("middle", "late")]
+    assert sum(thirds) == 16
+    (tmp_path / "rejects.jsonl").write_text("", encoding="utf-8")
+    done = CliRunner().invoke(cli, ["forge", "report", str(tmp_path), "--log", log.location])
+    assert done.exit_code == 0, done.output
+    report = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "prm finds least" in " ".join(report.split())
 
 
 def test_plain_predictions(tmp_path, own_file):

@@ -24,7 +24,7 @@ from misstep.forge._draw import draw_solutions, injection_samples
 from misstep.forge._offline import offline_solution, sample_examples
 from misstep.forge._task import accepted, logged_example
 from misstep.registry import MisstepError
-from tests.support.openai_server import Fault, Faults, OpenAIServer, injector, reviewer
+from tests.support.openai_server import Fault, Faults, OpenAIServer, forge, injector, reviewer
 
 MISSTEP = str(Path(sys.executable).parent / "misstep")
 
@@ -316,30 +316,46 @@ def test_pushing_without_a_hub_is_one_message(tmp_path):
         push_to_hub(tmp_path, "no such name")
 
 
-def test_killed_and_taken_up_again_it_ends_with_the_same_file(forged, tmp_path):
-    rates = {Fault.SERVER_ERROR: 0.1, Fault.MALFORMED_JSON: 0.05}
-    undisturbed, _ = forged(injector, num_examples=24, max_attempts=5)
-    with OpenAIServer(injector, latency=300, faults=Faults(rates, seed=1)) as server:
-        folder = tmp_path / "killed"
-        options = ["--source", "offline", "--num-examples", "24", "--max-attempts", "5"]
-        options += ["--model", "openai-api/local/injector", "--model-base-url", server.url]
-        options += ["--no-review", "--injection-rate", "1"]
-        command = [MISSTEP, "forge", "build", *options, "-o", str(folder), "--max-connections", "4"]
-        environment = {**os.environ, "LOCAL_API_KEY": "x"}
-        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as building:
-            while building.poll() is None and len(kept(folder)) < 8:
-                time.sleep(0.02)
-            building.send_signal(signal.SIGKILL)
-        assert building.returncode == -signal.SIGKILL
+def test_make_that_is_killed_twice_ends_with_the_same_set(forged, tmp_path, monkeypatch):
+    """Killed while it builds, and again while the critic runs. No answered call is repeated."""
+    undisturbed, reference = forged(
+        injector, review=reviewer, num_examples=8, injection_rate=0.75, max_attempts=3
+    )
+    folder = tmp_path / "killed"
+    options = ["--source", "offline", "--num-examples", "8", "--injection-rate", "0.75"]
+    options += ["--model", "openai-api/local/injector", "--reviewer", "openai-api/local/reviewer"]
+    options += ["--critic-model", "openai-api/local/critic", "--max-connections", "4"]
+    command = ["forge", "make", *options, "-o", str(folder)]
+    with OpenAIServer(forge, latency=150) as server:
+        monkeypatch.setenv("LOCAL_API_KEY", "x")
+        monkeypatch.setenv("LOCAL_BASE_URL", server.url)
+
+        def criticised():
+            return [request for request in server.requests if request.body["model"] == "critic"]
+
+        def kill_when(reached):
+            with subprocess.Popen([MISSTEP, *command], stdout=subprocess.DEVNULL) as making:
+                while making.poll() is None and not reached():
+                    time.sleep(0.02)
+                making.send_signal(signal.SIGKILL)
+            assert making.returncode == -signal.SIGKILL
+
+        kill_when(lambda: len(kept(folder)) >= 8)
         answered, asked = len(kept(folder)), len(server.requests)
         assert not (folder / "adversarial.jsonl").exists()
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        faults = Faults(rates, seed=1).in_order()
-        met = [next(faults) is not None for _ in server.requests]
-        assert len(server.requests) - asked == 24 - answered + sum(met[asked:])
-    for name in ("adversarial.jsonl", "adversarial.parquet"):
+        kill_when(lambda: len(criticised()) >= 2)
+        built = len(server.requests) - len(criticised())
+        assert built - asked == len(reference.requests) - answered
+        done = CliRunner().invoke(cli, command, terminal_width=200)
+        assert done.exit_code == 0, done.output
+        assert len(server.requests) - len(criticised()) == built
+        # The critic judges each solution once, and again those that it was asked at the kill.
+        assert 8 <= len(criticised()) <= 8 + 4
+    for name in ("adversarial.jsonl", "adversarial.parquet", "README.md"):
         assert (folder / name).read_bytes() == (undisturbed.folder / name).read_bytes()
+    for name in ("steps.svg", "report.md", "report.html"):
+        assert (folder / name).stat().st_size > 1000
+    assert "local/critic finds " in " ".join(done.output.split())
 
 
 def kept(folder):

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from misstep.boxes import boxes, last_boxed
 from misstep.forge import Failure, split_steps
-from misstep.forge._messages import InjectionReply, read_reply
+from misstep.forge._calls import InjectionReply, read_reply
 from misstep.loaders import check_rows
 from misstep.loaders._files import parse_rows
 from misstep.registry import DataError, MisstepError, RegistryError, task_arguments

@@ -19,7 +19,7 @@ from misstep.scorers import compare_texts
 from misstep.forge import display_spans, split_steps
 from misstep.forge._checks import check_example
 from misstep.forge._example import Example
-from misstep.forge._messages import InjectionReply, read_reply
+from misstep.forge._calls import InjectionReply, read_reply
 from misstep.loaders._files import parse_rows
 from misstep.registry import DataError, find_judge, parse_yaml
 from misstep.scorers import read_sections, read_structured, read_verdict

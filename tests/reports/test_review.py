@@ -81,11 +81,20 @@ def test_two_people_review_twenty_items_by_keyboard_with_a_crash_between(rows, t
         assert page.locator("#solution math mfrac").count() == 1
         assert "review vote 1: step 3" in page.inner_text("#about")
         keys = [("a",), ("a",), ("e",), ("j", "Enter"), ("x",)]
-        for done in range(1, 11):
+        page.evaluate(
+            "document.addEventListener('keyup', () => { window.ups = (window.ups || 0) + 1; })"
+        )
+        for done in range(1, 10):
             press(page, done, *keys[done % 5])
-            assert len(lines(decisions)) == done  # on disk when the next item is shown
+            assert len(lines(decisions)) == done
+        # Killed as soon as the key is released: the decision is on disk.
+        released = page.evaluate("window.ups")
+        page.keyboard.down("a")
+        page.keyboard.up("a")
         os.kill(process.pid, signal.SIGKILL)
+        assert page.evaluate("window.ups") == released + 1
         process.wait()
+        assert len(lines(decisions)) == 10
         page.keyboard.press("a")
         page.locator("#message", has_text="Not saved").wait_for()
         with decisions.open("a", encoding="utf-8") as stream:

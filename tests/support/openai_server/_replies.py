@@ -11,7 +11,7 @@ _STEP_END = re.compile(r"</[a-z_]+_\d+>")
 _TAGGED_STEP = re.compile(r"<step_(\d+)>\n(.*?)\n</step_\1>", re.DOTALL)
 _STEP_RANGE = re.compile(r"step (\d+) and every step after it, up to step (\d+)")
 _INJECTED = "What we found here holds in every other case"
-_BOX = re.compile(r"\\boxed\{([^{}]*)\}")
+_ANSWER = re.compile(r"\[Correct answer\]\n\n(.*?)\n\nRewrite step", re.DOTALL)
 _VOCABULARY = (
     "the step restates given information and this follows directly from the previous one so we "
     "check the arithmetic again carefully by expanding both sides and comparing each term which "
@@ -55,7 +55,7 @@ def injector(request: ChatRequest, choice: int) -> str:
     steps = dict(_TAGGED_STEP.findall(prompt))
     first, last = (int(number) for number in _STEP_RANGE.findall(prompt)[0])
     rewritten = [steps[str(index)] for index in range(first, last + 1)]
-    box = _BOX.findall(rewritten[-1])[-1]
+    box = _ANSWER.findall(prompt)[-1]
     wrong = str(int(box) + 1) if box.isdigit() else f"{box} + 1"
     rewritten[0] += f" {_INJECTED}, too, so that we get {wrong}."
     if len(rewritten) > 1:
