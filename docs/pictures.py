@@ -24,7 +24,7 @@ PICTURES = Path(__file__).parent / "pictures"
 PROGRAMS = Path(sys.executable).parent
 PORT = 7599
 SCORER = "first_error"
-SIZE: ViewportSize = {"width": 1100, "height": 720}
+SIZE: ViewportSize = {"width": 1280, "height": 800}
 BAR = 28
 """The viewer's top bar, which shows a temporary folder."""
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")

@@ -1,9 +1,11 @@
 """What a run says at its end: warnings where its number would mislead, and where to see more."""
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from math import isnan
 from typing import TYPE_CHECKING
+
+from click import get_current_context
 
 from misstep.registry._variants import evals
 
@@ -72,7 +74,13 @@ def _add_hook() -> None:
     @hooks(name="run_end", description="Says where a run of misstep shows its results.")
     class PrintAtEnd(Hooks):
         async def on_run_end(self, data: RunEnd) -> None:
-            _print([log for log in data.logs if _is_own(log) and log.results])
+            logs = [log for log in data.logs if _is_own(log) and log.results]
+            command = get_current_context(silent=True)
+            if command is None:
+                _print(logs)
+            else:
+                # The command prints a table of results after the run. This goes below it.
+                command.find_root().call_on_close(partial(_print, logs))
 
 
 def _is_own(log: "EvalLog") -> bool:

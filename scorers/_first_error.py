@@ -21,7 +21,6 @@ _FORMAT = "invalid_response_format"
 UNREAD = {
     Unread.NO_BOX: (_FORMAT, r"the reply has no \boxed{}"),
     Unread.NOT_AN_INDEX: (_FORMAT, r"the \boxed{} does not hold one index"),
-    Unread.NO_SIGN: ("invalid_response_format", "the reply begins with neither + nor -"),
     Unread.NO_SIGN: (_FORMAT, "the reply begins with neither + nor -"),
     Unread.NO_CONCLUSION: (_FORMAT, "the reply does not say whether there is an error"),
     Unread.NO_SECTION: (_FORMAT, "the reply reports an error but names no section"),
