@@ -14,7 +14,7 @@ from misstep.cli._output import (
     results_object,
 )
 from misstep.loaders import folder_lock
-from misstep.reports import ImportedLog, import_files, read_run, some_ids, summary_of_run
+from misstep.reports import ImportedLog, import_files, some_ids
 
 
 @click.command("import")
@@ -69,7 +69,7 @@ def import_results(
         console.print()
         if imported.format:
             print_lines(console, [f"Recognised as {imported.format}."])
-        print_summary(console, summary_of_run(read_run(log.location)))
+        print_summary(console, imported.summary)
         print_lines(console, _notes(imported), style="yellow")
     if as_json:
         print_json(objects)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from misstep.registry import MisstepError
 from misstep.reports._frames import dataframe, protocols
-from misstep.reports._runs import Run
+from misstep.reports._runs import Run, public_name
 
 if TYPE_CHECKING:
     import pandas
@@ -45,11 +45,11 @@ def checkpoints(
             continue
         place, is_date = _place(value, tag, run)
         metrics = run.metrics[run.scorer(reading)]
-        family = run.tags.get(FAMILY) or _family(run.model, tag, value)
+        family = run.tags.get(FAMILY) or _family(public_name(run.model), tag, value)
         rows.append(
             {
                 "family": f"{family} · {asked[run.id]}" if asked[run.id] else family,
-                "model": run.model,
+                "model": run.name,
                 tag: value,
                 "place": place,
                 "is_date": is_date,

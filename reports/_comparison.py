@@ -1,6 +1,6 @@
 """Comparison of runs on the same samples, pair by pair: is a difference real?"""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from math import ceil, isnan
@@ -9,25 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from misstep.registry import MisstepError, UnknownNameError
-from misstep.reports._frames import dataframe
-from misstep.reports._paired import (
-    RESAMPLES,
-    Array,
-    PairedData,
-    Statistic,
-    average,
-    harmonic,
-    holm,
-    jackknife_p,
-    leave_one_out,
-    mcnemar,
-    mean_of,
-    not_worse_p,
-    ratio,
+from misstep.registry import MisstepError
+from misstep.reports._compared import (
+    FIRST_VALUE,
+    HAS_ERROR,
+    SIGNIFICANT,
+    SUBSET,
+    ComparedMetric,
+    SharedSamples,
+    permutation_count,
+    tied_groups,
 )
+from misstep.reports._frames import dataframe
+from misstep.reports._paired import RESAMPLES, PairedData, holm, mcnemar, not_worse_p
 from misstep.reports._runs import Run
-from misstep.reports._samples import SampleRecord, ScoreRecord
 from misstep.scorers import Estimate, paired_difference
 
 if TYPE_CHECKING:
@@ -35,17 +30,12 @@ if TYPE_CHECKING:
 
 EXACT, PERMUTATION, NOT_WORSE = "McNemar", "permutation", "non-inferiority"
 
-SIGNIFICANT, POWER = 0.05, 0.8
-"""The level of all tests together, and the power for which samples are counted."""
+POWER = 0.8
+"""The power for which samples are counted."""
 MOST_RUNS = 4
 """With more runs, only the first metric is tested."""
-_PERMUTATIONS_A_TEST = 40
-"""Permutations for each test at least: with fewer, no p-value could pass Holm's correction."""
 
 _Z = NormalDist().inv_cdf(0.975)
-_SUBSET, _HAS_ERROR = 0, 1
-_FIRST_VALUE = 2
-"""Columns of a sample: its subset, whether it has an error, then the values of both runs."""
 
 
 @dataclass(frozen=True)
@@ -129,66 +119,12 @@ class Comparison:
         told_apart = {
             frozenset((c.first, c.second)) for c in self.headline_contrasts if self.is_decided(c)
         }
-        return tied_groups([name for name, _ in self.ranking()], told_apart)
+        groups = tied_groups([name for name, _ in self.ranking()], told_apart)
+        return [group for group in groups if len(group) > 1]
 
     def frame(self) -> "pandas.DataFrame":
         """The contrasts as a dataframe."""
         return dataframe(contrast.record() for contrast in self.contrasts)
-
-
-def tied_groups(order: Sequence[str], told_apart: Collection[frozenset[str]]) -> list[list[str]]:
-    """The largest groups of neighbours of which no two are told apart."""
-    groups: list[list[str]] = []
-    end = 0
-    for start in range(len(order)):
-        stop = start + 1
-        while stop < len(order) and not any(
-            frozenset((order[stop], other)) in told_apart for other in order[start:stop]
-        ):
-            stop += 1
-        if stop > end and stop - start > 1:
-            groups.append(list(order[start:stop]))
-        end = max(end, stop)
-    return groups
-
-
-def tied_runs(runs: Sequence[Run], metric: str, reading: str = "strict") -> list[list[str]]:
-    """The groups of neighbours in a ranking that cannot be told apart, as ids of runs, best first.
-
-    The test of a pair is that of `compare` for large samples: the difference divided by its
-    jackknife standard error over clusters, as a normal variable, with Holm's correction. All pairs
-    of twenty runs take a second. Only samples that all runs have are counted.
-
-    Raises:
-        MisstepError: The metric has no test, or no sample is in all runs.
-    """
-    [scorer] = {run.scorer(reading) for run in runs}
-    tables = [{s.id: s for s in run.scored if _is_usable(s, scorer)} for run in runs]
-    shared = [id for id in tables[0] if all(id in table for table in tables)]
-    if not shared:
-        raise MisstepError("The runs have no scored sample in common.")
-    paired = [[table[id] for id in shared] for table in tables]
-    [wanted] = _chosen_metrics(runs, paired[0], scorer, metric)
-    statistic = wanted.statistic(_FIRST_VALUE)
-    own = _own_columns(paired[0])
-    clusters = np.unique([sample.cluster for sample in paired[0]], return_inverse=True)[1]
-    found = [
-        leave_one_out(
-            np.column_stack([own, [_values(sample.scores[scorer]) for sample in samples]]),
-            clusters,
-            statistic,
-        )
-        for samples in paired
-    ]
-    pairs = list(combinations(range(len(runs)), 2))
-    ps = holm([jackknife_p(found[a], found[b]) for a, b in pairs])
-    told_apart = {
-        frozenset((runs[a].id, runs[b].id))
-        for (a, b), p in zip(pairs, ps, strict=True)
-        if p < SIGNIFICANT
-    }
-    order = sorted(range(len(runs)), key=lambda place: -found[place][0])
-    return tied_groups([runs[place].id for place in order], told_apart)
 
 
 def compare(
@@ -215,37 +151,28 @@ def compare(
     if len(runs) < 2:
         raise MisstepError("One run cannot be compared: name two logs or more.")
     _refuse_different_evals(runs)
-    # Runs of one kind have the same scorer for a reading.
-    [scorer] = {run.scorer(reading) for run in runs}
     _refuse_different_data(runs, common)
-    tables = [{s.id: s for s in run.scored if _is_usable(s, scorer)} for run in runs]
-    shared = [id for id in tables[0] if all(id in table for table in tables)]
-    if not shared:
-        raise MisstepError("The runs have no scored sample in common.")
+    shared = SharedSamples.of(runs, reading)
     seen = {sample.id for run in runs for sample in run.samples}
-    paired = [[table[id] for id in shared] for table in tables]
     letters = [chr(ord("A") + i) if i < 26 else f"R{i + 1}" for i in range(len(runs))]
-    metrics = _chosen_metrics(runs, paired[0], scorer, metric)
+    metrics = shared.metrics(metric)[: None if len(runs) <= MOST_RUNS else 1]
     pairs = list(combinations(range(len(runs)), 2))
-    tests = len(pairs) * len(metrics)
-    times = max(resamples, _PERMUTATIONS_A_TEST * tests)
+    times = permutation_count(len(pairs) * len(metrics), resamples)
     contrasts = [
         contrast
         for a, b in pairs
-        for contrast in _contrasts(
-            (letters[a], letters[b]), (paired[a], paired[b]), metrics, scorer, times, margin
-        )
+        for contrast in _contrasts((letters[a], letters[b]), shared, (a, b), metrics, times, margin)
     ]
     return Comparison(
         runs=dict(zip(letters, runs, strict=True)),
         reading=reading,
-        samples=len(shared),
-        left_out=len(seen) - len(shared),
+        samples=len(shared.samples),
+        left_out=len(seen) - len(shared.samples),
         resamples=times,
         margin=margin,
-        clusters=len({sample.cluster for sample in paired[0]}),
+        clusters=len(set(shared.clusters)),
         contrasts=list(_corrected(contrasts)),
-        differing=list(_differing_samples(paired, scorer)),
+        differing=list(_differing_samples(shared)),
     )
 
 
@@ -284,109 +211,26 @@ def _refuse_different_data(runs: Sequence[Run], common: bool) -> None:
                 )
 
 
-@dataclass(frozen=True)
-class ComparedMetric:
-    """A metric that is compared. Stratified means that samples are drawn within their subset."""
-
-    name: str
-    statistic: Callable[[int], Statistic]
-    """From the first column of a run, the metric of that run."""
-    column: int | None = None
-    """Which value of a run is right or wrong, if the metric is a share of samples."""
-    among: bool | None = None
-    """Only samples with an error (True) or without one (False)."""
-    stratified: bool = False
-
-
-def compared_metrics(kind: str, score: ScoreRecord, subsets: int) -> list[ComparedMetric]:
-    """The metrics that are compared for a kind of run. Any score has the names of its values."""
-    if kind == "first_error":
-        return _first_error_metrics(subsets)
-    if kind == "error_sections":
-        return _error_section_metrics()
-    if isinstance(score.value, dict):
-        return [_share_metric(f"{name}_correct_rate", i) for i, name in enumerate(score.value)]
-    return [_share_metric("accuracy", 0)]
-
-
-def _share_metric(name: str, column: int, among: bool | None = None) -> ComparedMetric:
-    where = {} if among is None else {_HAS_ERROR: float(among)}
-    return ComparedMetric(name, lambda start: mean_of(start + column, where), column, among)
-
-
-def _f1(start: int, subset: int | None = None) -> Statistic:
-    within = {} if subset is None else {_SUBSET: float(subset)}
-    with_error, without = ({**within, _HAS_ERROR: float(which)} for which in (True, False))
-    return harmonic(mean_of(start, with_error), mean_of(start, without))
-
-
-def _first_error_metrics(subsets: int) -> list[ComparedMetric]:
-    metrics = [
-        ComparedMetric("f1_score", _f1),
-        _share_metric("error_accuracy", 0, True),
-        _share_metric("correct_accuracy", 0, False),
-        _share_metric("accuracy", 0),
-    ]
-    if subsets > 1:
-
-        def mean_subset(start: int) -> Statistic:
-            return average([_f1(start, subset) for subset in range(subsets)])
-
-        metrics.append(ComparedMetric("mean_subset_f1_score", mean_subset, stratified=True))
-    return metrics
-
-
-def _error_section_metrics() -> list[ComparedMetric]:
-    # The values of a sample are: f1, precision, recall, hits, false_alarms, missed.
-    def macro(name: str, column: int) -> ComparedMetric:
-        return ComparedMetric(name, lambda start: mean_of(start + column))
-
-    def micro(start: int) -> Statistic:
-        return harmonic(
-            ratio(start + 3, [start + 4], 0.0), ratio(start + 3, [start + 5], float("nan"))
-        )
-
-    return [
-        macro("f1_macro", 0),
-        macro("precision_macro", 1),
-        macro("recall_macro", 2),
-        ComparedMetric("f1_micro", micro),
-    ]
-
-
-def _chosen_metrics(
-    runs: Sequence[Run], samples: Sequence[SampleRecord], scorer: str, name: str | None
-) -> list[ComparedMetric]:
-    subsets = len({sample.facets.get("subset", "") for sample in samples})
-    metrics = compared_metrics(runs[0].kind, samples[0].scores[scorer], subsets)
-    if name is not None:
-        known = [metric.name for metric in metrics]
-        if name not in known:
-            raise UnknownNameError("metric", name, known)
-        return [metric for metric in metrics if metric.name == name]
-    return metrics if len(runs) <= MOST_RUNS else metrics[:1]
-
-
 def _contrasts(
     letters: tuple[str, str],
-    pair: tuple[Sequence[SampleRecord], Sequence[SampleRecord]],
+    shared: SharedSamples,
+    pair: tuple[int, int],
     metrics: Sequence[ComparedMetric],
-    scorer: str,
     times: int,
     margin: float | None,
 ) -> Iterator[Contrast]:
-    rows, width = _value_rows(pair, scorer)
-    second_value = _FIRST_VALUE + width
-    swapped = np.column_stack(
-        [rows[:, :_FIRST_VALUE], rows[:, second_value:], rows[:, _FIRST_VALUE:second_value]]
-    )
-    clusters = [sample.cluster for sample in pair[0]]
+    values = [shared.values[place] for place in pair]
+    width = values[0].shape[1]
+    second_value = FIRST_VALUE + width
+    rows = np.column_stack([shared.own, *values])
+    swapped = np.column_stack([shared.own, *reversed(values)])
+    clusters = shared.clusters
     grouped = PairedData(rows, swapped, clusters)
     single = PairedData(rows, swapped, range(len(rows)))
     has_clusters = len(set(clusters)) < len(clusters)
     for metric in metrics:
-        statistics = metric.statistic(_FIRST_VALUE), metric.statistic(second_value)
-        stratum = _SUBSET if metric.stratified else None
+        statistics = metric.statistic(FIRST_VALUE), metric.statistic(second_value)
+        stratum = SUBSET if metric.stratified else None
         found = grouped.difference(*statistics, stratum, times)
         estimate = found.estimate
         independent = estimate
@@ -394,11 +238,11 @@ def _contrasts(
             independent = single.difference(*statistics, stratum, times).estimate
         among = np.full(len(rows), True)
         if metric.among is not None:
-            among = rows[:, _HAS_ERROR] == metric.among
+            among = rows[:, HAS_ERROR] == metric.among
         own = [cluster for cluster, chosen in zip(clusters, among, strict=True) if chosen]
         test = None
         if metric.column is not None and own:
-            column = _FIRST_VALUE + metric.column
+            column = FIRST_VALUE + metric.column
             first, second = (rows[among, c].tolist() for c in (column, column + width))
             estimate = paired_difference(second, first, own)
             independent = paired_difference(second, first)
@@ -428,32 +272,6 @@ def _contrasts(
         )
 
 
-def _value_rows(
-    pair: tuple[Sequence[SampleRecord], Sequence[SampleRecord]], scorer: str
-) -> tuple[Array, int]:
-    """One row per sample: its subset, whether it has an error, then the values of each run."""
-    values = [np.array([_values(sample.scores[scorer]) for sample in run]) for run in pair]
-    return np.column_stack([_own_columns(pair[0]), *values]), values[0].shape[1]
-
-
-def _own_columns(samples: Sequence[SampleRecord]) -> Array:
-    """The subset of each sample by its number, and whether it has an error."""
-    subsets = sorted({sample.facets.get("subset", "") for sample in samples})
-    places = {subset: place for place, subset in enumerate(subsets)}
-    own = [[places[one.facets.get("subset", "")], float(one.has_error)] for one in samples]
-    return np.array(own, dtype=float)
-
-
-def _values(score: ScoreRecord) -> list[float]:
-    return list(score.value.values()) if isinstance(score.value, dict) else [score.value]
-
-
-def _is_usable(sample: SampleRecord, scorer: str) -> bool:
-    """Whether a sample has a score by that scorer with all of its values."""
-    score = sample.scores.get(scorer)
-    return score is not None and not score.left_out and not any(map(isnan, _values(score)))
-
-
 def _corrected(contrasts: Sequence[Contrast]) -> Iterator[Contrast]:
     """Correct all p-values for their number, and count the samples that would decide."""
     known = [contrast for contrast in contrasts if not isnan(contrast.p)]
@@ -480,11 +298,9 @@ def _more_samples(contrast: Contrast, level: float) -> int | None:
     return max(1, ceil(needed - contrast.samples))
 
 
-def _differing_samples(
-    paired: Sequence[Sequence[SampleRecord]], scorer: str
-) -> Iterator[DifferingSample]:
-    for same in zip(*paired, strict=True):
-        scores = [sample.scores[scorer] for sample in same]
+def _differing_samples(shared: SharedSamples) -> Iterator[DifferingSample]:
+    for same in zip(*shared.of_runs, strict=True):
+        scores = [sample.scores[shared.scorer] for sample in same]
         if any(score.value != scores[0].value for score in scores):
             yield DifferingSample(
                 id=same[0].id,

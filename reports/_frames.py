@@ -6,7 +6,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from misstep.registry import price_of
-from misstep.reports._runs import EPOCHS, IMPORTED, REDUCER, REWARD_MODEL, Run
+from misstep.reports._runs import EPOCHS, IMPORTED, REDUCER, REWARD_MODEL, Run, public_name
 from misstep.reports._samples import FACETS, SampleRecord, ScoreRecord
 from misstep.scorers import Estimate
 
@@ -84,7 +84,7 @@ def _run_row(run: Run, label: str) -> FrameRow:
         "eval": run.eval,
         "data": run.data,
         "version": run.version,
-        "model": run.model,
+        "model": public_name(run.model),
         "protocol": run.protocol,
         "samples": total,
         "unread": _share_true(map(_is_unparsed, scores)),

@@ -40,14 +40,18 @@ from misstep.loaders import (
     recorded_runs,
     solution_datasets,
 )
-from misstep.log_files import new_log
+from misstep.log_files import new_log, text_sample_summary
 from misstep.registry import MisstepError
 from misstep.reports._foreign_results import file_stem, foreign_run
-from misstep.reports._runs import no_garbage_collection
+from misstep.reports._runs import in_processes, no_garbage_collection, run_in_memory
+from misstep.reports._show import RunSummary, summary_of_run
 from misstep.reports._tasks import load_task, run_coroutine
 from misstep.reports._text import file_name, some_ids
 from misstep.samples import critic_verdict
 from misstep.solvers import recorded, recorded_best_of_n
+
+_MANY_SAMPLES = 5_000
+"""More samples than these are scored by several processes. To start them takes two seconds."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class ImportedLog:
     """A log of imported results, and what a reader of its metrics must know. All are ids."""
 
     log: EvalLog
+    """Its header, without samples."""
+    summary: RunSummary
     differing: list[str] = field(default_factory=list)
     """Samples whose critique gives another verdict than the recorded prediction."""
     missing: list[str] = field(default_factory=list)
@@ -91,7 +97,7 @@ def import_files(
         label = model or file_stem(files[0])
         notes = {"rows_without_result": len(foreign.missing)}
         log = builder.write(foreign.samples, foreign.source, label, log_dir, notes)
-        yield ImportedLog(log, missing=foreign.missing, format=foreign.format)
+        yield _imported(log, missing=foreign.missing, format=foreign.format)
         return
     threshold = 0.5 if threshold is None else threshold
     source = source or "processbench"
@@ -101,48 +107,70 @@ def import_files(
         for judge, judged in judgement_datasets(files, rows, model).items():
             # Trajectories without a judgement count as wrong: they are part of the metrics.
             missing = sum(not (one.metadata or {})["recorded"] for one in judged)
-            log = builder.write(judged, rows, judge, log_dir, {"not_judged": missing})
-            yield ImportedLog(log.model_copy(update={"samples": None}))
+            yield _imported(builder.write(judged, rows, judge, log_dir, {"not_judged": missing}))
         return
     if holds_solutions(files[0]):
         arguments = {"source": "sample", "method": "plain"}
         builder = LogBuilder("guided_search", arguments, recorded_best_of_n(), {})
         for name, dataset in solution_datasets(files).items():
-            yield ImportedLog(builder.write(dataset, "solutions", name, log_dir))
+            yield _imported(builder.write(dataset, "solutions", name, log_dir))
         return
-    runs = recorded_runs(files, source, subset)
+    with no_garbage_collection():
+        runs = recorded_runs(files, source, subset)
     if not partial:
         _refuse_partial_records(runs)
+    jobs = [
+        _Job(run, source, model or name or "unnamed", log_dir, threshold)
+        for name, run in runs.items()
+    ]
+    samples = sum(len(run.samples) for run in runs.values())
+    yield from in_processes(_write_run, jobs, samples >= _MANY_SAMPLES)
+
+
+def _imported(log: EvalLog, **ids: Any) -> ImportedLog:  # noqa: ANN401
+    summary = summary_of_run(run_in_memory(log))
+    return ImportedLog(log.model_copy(update={"samples": None}), summary, **ids)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A recorded run that becomes a log."""
+
+    run: RecordedRun
+    source: str
+    model: str
+    log_dir: str
+    threshold: float
+
+
+@no_garbage_collection()
+def _write_run(job: _Job) -> ImportedLog:
+    run, samples = job.run, job.run.samples.values()
+    critiques = [len((one.metadata or {})["recorded"].get("critiques", [])) for one in samples]
+    built = all(is_injection(sample) for sample in samples)
+    if built:
+        for sample in samples:
+            add_position(sample)
+    eval_name = "adversarial_numinamath" if built else "processbench"
+    builder = _builder(eval_name, max(1, *critiques), job.threshold)
+    notes = {"partial_records": len(run.partial), "rows_without_result": len(run.missing)}
+    log = builder.write(samples, job.source, job.model, job.log_dir, notes)
+    written = log.samples or []
+    undecided = {str(one.id) for one in written if _has_no_verdict(one)}
+    return _imported(
+        log,
+        differing=[str(one.id) for one in written if _differs(one)],
+        missing=run.missing,
+        partial=run.partial,
+        undecided=[id for id in run.partial if id in undecided],
+    )
+
+
+@cache
+def _builder(eval_name: str, votes: int, threshold: float) -> "LogBuilder":
     options = {"threshold": threshold}
-
-    @cache
-    def builder_for(votes: int, eval_name: str) -> LogBuilder:
-        arguments = {"source": "sample", "votes": votes}
-        return LogBuilder(eval_name, arguments, recorded(**options), options)
-
-    for recorded_name, run in runs.items():
-        critiques = [
-            len((sample.metadata or {})["recorded"].get("critiques", []))
-            for sample in run.samples.values()
-        ]
-        built = all(is_injection(sample) for sample in run.samples.values())
-        if built:
-            for sample in run.samples.values():
-                add_position(sample)
-        eval_name = "adversarial_numinamath" if built else "processbench"
-        builder = builder_for(max(1, *critiques), eval_name)
-        notes = {"partial_records": len(run.partial), "rows_without_result": len(run.missing)}
-        label = model or recorded_name or "unnamed"
-        log = builder.write(run.samples.values(), source, label, log_dir, notes)
-        samples = log.samples or []
-        undecided = {str(one.id) for one in samples if _has_no_verdict(one)}
-        yield ImportedLog(
-            log.model_copy(update={"samples": None}),
-            differing=[str(one.id) for one in samples if _differs(one)],
-            missing=run.missing,
-            partial=run.partial,
-            undecided=[id for id in run.partial if id in undecided],
-        )
+    arguments = {"source": "sample", "votes": votes}
+    return LogBuilder(eval_name, arguments, recorded(**options), options)
 
 
 def _refuse_partial_records(runs: dict[str | None, RecordedRun]) -> None:
@@ -178,6 +206,7 @@ class LogBuilder:
             for scorer in [*cast(list[Scorer], self._task.scorer), *more]
         }
 
+    @no_garbage_collection()
     def write(
         self,
         samples: Iterable[Sample],
@@ -187,8 +216,7 @@ class LogBuilder:
         notes: dict[str, int] | None = None,
     ) -> EvalLog:
         """Write the log of a model. `notes` are kept in the metadata if they are not 0."""
-        with no_garbage_collection():
-            scored = run_coroutine(self._scored(samples, f"imported/{model}"))
+        scored = run_coroutine(self._scored(samples, f"imported/{model}"))
         now = datetime.now(UTC).isoformat(timespec="seconds")
         spec = EvalSpec(
             run_id=uuid(),
@@ -217,10 +245,10 @@ class LogBuilder:
         stamp = now.replace(":", "-").replace("+", "-")
         name = self._name.replace("_", "-")
         log.location = f"{log_dir.rstrip('/')}/{stamp}_{file_name(name)}_{spec.task_id}.eval"
-        with no_garbage_collection(), new_log(log.location) as file:
+        with new_log(log.location) as file:
             for sample in scored:
                 file.add_sample(sample)
-            file.finish(log, [sample.summary() for sample in scored])
+            file.finish(log, [text_sample_summary(sample) for sample in scored])
         return log
 
     async def _scored(self, samples: Iterable[Sample], model: str) -> list[EvalSample]:

@@ -22,7 +22,7 @@ from misstep.reports._leaderboard import (
     leaderboard_metrics,
     metric_name,
 )
-from misstep.reports._runs import Run, public_name, read_log
+from misstep.reports._runs import Run, read_log
 from misstep.reports._text import page_file, percent
 
 _SPECIAL = {
@@ -69,7 +69,7 @@ def latex_text(text: object) -> str:
 
 
 def _name(run: str) -> str:
-    return latex_text(public_name(run).removeprefix("imported/"))
+    return latex_text(run.removeprefix("imported/"))
 
 
 def _interval(row: dict[str, Any], metric: str) -> str:
@@ -167,7 +167,7 @@ def _asked(run: Run, log: EvalLog) -> str:
     """Return in words how a model was asked."""
     if run.imported:
         return "recorded outputs, scored by misstep"
-    if run.name != run.model:
+    if run.is_baseline:
         return "a baseline that calls no model"
     config = log.plan.config.model_dump(exclude_none=True)
     config |= log.eval.model_generate_config.model_dump(exclude_none=True)

@@ -11,10 +11,10 @@ from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from misstep.plain_text import metric_key
-from misstep.registry import MisstepError, PublishedResult, PublishedTable, published, sources
-from misstep.reports._comparison import compared_metrics, tied_runs
+from misstep.registry import PublishedResult, PublishedTable, published, sources
+from misstep.reports._compared import compared_metrics, group_letters
 from misstep.reports._frames import FrameRow, dataframe, protocols, run_labels
-from misstep.reports._runs import Run
+from misstep.reports._runs import Run, public_name
 
 if TYPE_CHECKING:
     import pandas
@@ -228,19 +228,20 @@ def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFr
 
     Metrics are fractions, as in the log. `<metric>_lower` and `<metric>_upper` are the ends of the
     95% interval, nan if there is none. `protocol` says what differs between the runs, `settings`
-    all that is not the default. `apart` says why a run has no rank. Runs that share a letter
-    in `tied` cannot be told apart by the headline, after Holm's correction.
+    all that is not the default. `apart` says why a run has no rank. Ranked runs that share a letter
+    in `tied` cannot be told apart by the headline.
     """
     metrics = leaderboard_metrics(benchmark, reading)
     headline = ranking_metric(benchmark, metrics)
     labels, asked = run_labels(benchmark.runs), protocols(benchmark.runs)
     apart = _apart(benchmark)
-    tied = _tied([run for run in benchmark.runs if not apart[run.id]], headline, reading)
+    ranked = [run for run in benchmark.runs if not apart[run.id]]
+    tied = group_letters(ranked, headline, reading)
     rows = [
         {
             "run": labels[run.id],
             "name": run.name,
-            "model": run.model,
+            "model": public_name(run.model),
             "protocol": asked[run.id],
             "settings": run.protocol,
             "published": False,
@@ -286,29 +287,6 @@ def _apart(benchmark: Benchmark) -> dict[str, str]:
     if all(found.values()):
         return dict.fromkeys(found, "")
     return found
-
-
-def _tied(runs: Sequence[Run], metric: str, reading: str) -> dict[str, str]:
-    """The groups of ranked runs of which no two can be told apart, as letters by the run's id.
-
-    Empty if the metric has no test, or if every run is told apart from every other.
-    """
-    if len(runs) < 2:
-        return {}
-    try:
-        groups = tied_runs(runs, metric, reading)
-    except MisstepError:
-        return {}
-    letters: dict[str, str] = {}
-    for number, group in enumerate(groups):
-        letter = chr(ord("a") + number) if number < 26 else f"({number + 1})"
-        for run in group:
-            letters[run] = letters.get(run, "") + letter
-    return letters
-
-
-LETTER = r"[a-z]|\(\d+\)"
-"""A group in the column `tied`."""
 
 
 def is_tested(benchmark: Benchmark, metric: str) -> bool:

@@ -19,7 +19,7 @@ from misstep.plain_text import one_line
 from misstep.reports._bias import StepFeatures, step_features
 from misstep.reports._frames import protocols, run_labels
 from misstep.reports._mathml import formula_mathml, formulas_and_text, is_formula
-from misstep.reports._runs import Run, in_processes
+from misstep.reports._runs import Run, are_large, in_processes
 from misstep.reports._samples import SampleRecord, ScoreRecord
 from misstep.samples import CriticVerdict, SearchRecord
 
@@ -87,7 +87,7 @@ def start_microscope(runs: Sequence[Run], reading: str = "strict") -> Callable[[
     share = max(SHORTEST_WORDS, min(LONGEST_WORDS, MOST_CHARACTERS // max(1, replies)))
     ids = list(order)
     jobs = [(run.location, (ids, set(new), share)) for run, new in zip(runs, first, strict=True)]
-    texts = in_processes(_read_texts, jobs)
+    texts = in_processes(_read_texts, jobs, are_large(run.location for run in runs))
     return lambda: _microscope(runs, order, list(texts), reading)
 
 

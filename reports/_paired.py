@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import NormalDist
 from typing import TypeAlias
 
@@ -163,28 +164,71 @@ class PairedData:
             yield (self._counts - moved) @ self._kinds + moved @ exchanged
 
 
-def leave_one_out(rows: Array, clusters: NDArray[np.intp], statistic: Statistic) -> Array:
-    """A metric of all samples, then without each cluster in turn."""
-    cells, places = np.unique(rows, axis=0, return_inverse=True)
-    contents = np.zeros((int(clusters.max()) + 1, len(cells)))
-    np.add.at(contents, (clusters, places.reshape(-1)), 1)
-    whole = contents.sum(axis=0)
-    return statistic(np.concatenate([whole[np.newaxis, :], whole - contents]), cells)
+def exchange_ps(
+    own: Array,
+    values: Sequence[Array],
+    clusters: NDArray[np.intp],
+    statistic: Statistic,
+    times: int,
+) -> tuple[list[float], dict[tuple[int, int], float]]:
+    """Test every pair of runs on the same samples; return the metrics, and p-values by pair.
 
+    The test is that of `PairedData.difference`. All pairs share the clusters that are exchanged.
+    The metrics of this module depend only on sums of values over samples of one kind, so that one
+    product of matrices has the sums of all runs after each exchange.
 
-def jackknife_p(first: Array, second: Array) -> float:
-    """The two-sided p-value of a difference by its jackknife standard error.
-
-    The arguments are those that `leave_one_out` returns for two runs on the same samples.
+    Args:
+        own: The columns that all runs share, a row for each sample. They are its kind.
+        values: The values of each run, a row for each sample.
+        clusters: The number of each sample's cluster.
+        statistic: The metric of samples that have the columns of `own`, then those of one run.
+        times: The number of permutations.
     """
-    difference, left_out = second[0] - first[0], second[1:] - first[1:]
-    n = len(left_out)
-    if n < 2 or np.isnan(left_out).any():
-        return float("nan")
-    stderr = float(np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum()))
-    if stderr == 0:
-        return 1.0 if difference == 0 else 0.0
-    return 2 * NormalDist().cdf(-abs(difference) / stderr)
+    kinds, places = np.unique(own, axis=0, return_inverse=True)
+    sums = np.zeros((len(values), int(clusters.max()) + 1, len(kinds), values[0].shape[1]))
+    for of_run, rows in zip(sums, values, strict=True):
+        np.add.at(of_run, (clusters, places.reshape(-1)), rows)
+    metric = _metric_of_sums(kinds, np.bincount(places.reshape(-1)), sums.shape[-1], statistic)
+    totals = sums.sum(axis=1)
+    observed = metric(totals).tolist()
+    exchanged = _exchanged_sums(sums, times)
+    ps = {}
+    for a, b in combinations(range(len(values)), 2):
+        middle, apart = (totals[a] + totals[b]) / 2, exchanged[a] - exchanged[b]
+        differences = metric(middle - apart) - metric(middle + apart)
+        ps[a, b] = permutation_p(observed[b] - observed[a], differences)
+    return observed, ps
+
+
+def _exchanged_sums(sums: Array, times: int) -> Array:
+    """The sum over clusters with random signs, halved, for each run and permutation."""
+    runs, clusters, *shape = sums.shape
+    by_cluster = sums.transpose(1, 0, 2, 3).reshape(clusters, -1)
+    generator = np.random.default_rng(SEED)
+    size = max(1, _MOST_CELLS // clusters)
+    parts = [
+        (generator.integers(0, 2, (min(size, times - start), clusters), np.int8) - 0.5) @ by_cluster
+        for start in range(0, times, size)
+    ]
+    return np.concatenate(parts).reshape(times, runs, *shape).transpose(1, 0, 2, 3)
+
+
+def _metric_of_sums(
+    kinds: Array, counts: NDArray[np.intp], width: int, statistic: Statistic
+) -> Callable[[Array], Array]:
+    """The metric of resamples, from their sums by kind of sample and by column of values.
+
+    A sum of hits stands for as many samples that have the value 1 in that column and 0 elsewhere.
+    """
+    units = np.concatenate([np.zeros((1, width)), np.eye(width)])
+    cells = np.column_stack([np.repeat(kinds, len(units), axis=0), np.tile(units, (len(kinds), 1))])
+
+    def metric(sums: Array) -> Array:
+        others = counts - sums.sum(axis=-1)
+        drawn = np.concatenate([others[..., np.newaxis], sums], axis=-1)
+        return statistic(drawn.reshape(len(sums), -1), cells)
+
+    return metric
 
 
 def permutation_p(observed: float, exchanged: Array) -> float:

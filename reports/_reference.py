@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from misstep.registry import MisstepError, evals
-from misstep.reports._runs import Run, read_logs
-from misstep.reports._submissions import WEIGHTS, weights_digest
+from misstep.reports._runs import WEIGHTS, Run, read_logs
+from misstep.reports._submissions import weights_digest
 from misstep.reports._tasks import load_task
 from misstep.solvers import BASELINES, SECTION_BASELINES
 

@@ -25,9 +25,9 @@ from misstep.reports._charts import (
     page_colours,
 )
 from misstep.reports._checkpoints import checkpoints
+from misstep.reports._compared import LETTER
 from misstep.reports._frames import FrameRow, runs_frame
 from misstep.reports._leaderboard import (
-    LETTER,
     METRIC_NAMES,
     Benchmark,
     benchmarks,
@@ -90,7 +90,7 @@ class ReportSection:
     @property
     def has_ties(self) -> bool:
         """Whether some runs cannot be told apart."""
-        return any(row["tied"] for row in self.rows)
+        return any(any(row["bars"]) for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -133,25 +133,40 @@ def build_report(logs: Logs, reading: str = "strict", by: str | None = None) -> 
 
 
 def figure_files(report: Report) -> Iterator[tuple[str, bytes]]:
-    """Yield every chart of a report as PDF, SVG and CSV: the path of the file, and its content."""
+    """Yield every chart of a report as PDF, SVG and CSV: the path of the file, and its content.
+
+    A chart with a menu of runs becomes one picture for each run.
+    """
     library = charts.chart_library()
     for section in report.sections:
         for chart in section.charts:
             path = f"{file_name(section.title)}/{chart.name}"
-            figure = library.Chart.from_dict(figure_spec(chart))
-            for form in FIGURE_FORMATS:
-                yield f"{path}.{form}", chart_bytes(figure, form)
+            for ending, spec in figure_specs(chart):
+                figure = library.Chart.from_dict(spec)
+                for form in FIGURE_FORMATS:
+                    yield f"{path}{ending}.{form}", chart_bytes(figure, form)
             rows = chart.table.astype(object).where(chart.table.notna(), None)
             yield f"{path}.csv", csv_text(rows.to_dict("records")).encode()
 
 
-def figure_spec(chart: charts.ReportChart) -> dict[str, Any]:
-    """The chart as a picture of a fixed width on white, in the theme of the page."""
+def figure_specs(chart: charts.ReportChart) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the chart as pictures of a fixed width on white, in the theme of the page.
+
+    Each has the end of its file's name: empty, or the place and the name of the run that it shows.
+    """
     spec = {name: value for name, value in chart.spec.items() if name != "autosize"}
     # The fonts of a screen are not those of a PDF.
     config = chart_config("Helvetica, Arial, sans-serif") | {"background": "white"}
     # Another program may draw the text of an SVG in a wider font.
-    return {**spec, "width": FIGURE_WIDTH, "padding": 16, "config": config}
+    spec |= {"width": FIGURE_WIDTH, "padding": 16, "config": config}
+    if charts.CHOSEN not in (one["name"] for one in spec.get("params", [])):
+        yield "", spec
+        return
+    others = [one for one in spec["params"] if one["name"] != charts.CHOSEN]
+    for place, run in enumerate(dict.fromkeys(chart.table["run"]), start=1):
+        title = {"text": charts.wrapped(run, 60).split("\n"), "anchor": "start"}
+        chosen = {"name": charts.CHOSEN, "value": run}
+        yield f"-{place}-{file_name(run)}", {**spec, "title": title, "params": [*others, chosen]}
 
 
 def _section(benchmark: Benchmark, reading: str, by: str | None) -> ReportSection:
@@ -196,7 +211,8 @@ def _board_rows(table: "pandas.DataFrame", metric: str) -> Iterator[FrameRow]:
     spans = []
     for letter in letters:
         places = [i for i, row in enumerate(rows) if letter in re.findall(LETTER, row["tied"])]
-        spans.append((places[0], places[-1]))
+        if len(places) > 1:
+            spans.append((places[0], places[-1]))
     for place, row in enumerate(rows):
         yield {**row, "bars": [first <= place <= last for first, last in spans]}
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from misstep.reports._charts import FINDING_COLOURS, LIGHT, RUN_COLOURS, chart_library
+from misstep.reports._compared import LETTER
 from misstep.reports._text import file_name
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ MOST_NUMBERS = 9
 """With more columns, the cells of a map have no numbers."""
 INTERVALS = "Bars are 95% intervals."
 SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross"]
+CHOSEN = "chosen"
+"""The parameter of charts that show one run at a time."""
 ORDERED = ("error_position", "relative_position", "length")
 """Groups that have an order."""
 
@@ -116,7 +119,7 @@ def _chosen_run(alt: Altair, table: "pandas.DataFrame") -> Altair:
     """A menu to choose the run that a chart shows."""
     runs = _unique(table, "run")
     menu = alt.binding_select(options=runs, name="run ")
-    return alt.param(name="chosen", value=runs[0], bind=menu)
+    return alt.param(name=CHOSEN, value=runs[0], bind=menu)
 
 
 def _percent_axis(alt: Altair, title: str) -> Altair:
@@ -260,10 +263,10 @@ def leaderboard_chart(table: "pandas.DataFrame", metric: str, name: str) -> Repo
     note = f"{INTERVALS} {_count_note(kept)}"
     groups: dict[str, list[str]] = {}
     for row, tied in zip(kept["_run"], kept["tied"], strict=True):
-        for letter in re.findall(r"[a-z]|\(\d+\)", tied):
+        for letter in re.findall(LETTER, tied):
             groups.setdefault(letter, []).append(row)
-    if groups:
-        ends = [{"_run": one[0], "_last": one[-1]} for one in groups.values()]
+    ends = [{"_run": one[0], "_last": one[-1]} for one in groups.values() if len(one) > 1]
+    if ends:
         for place, end in enumerate(ends):
             layers.append(
                 alt.Chart(alt.Data(values=[end]))
@@ -454,7 +457,7 @@ def confusion_chart(table: "pandas.DataFrame") -> ReportChart:
     tips = ["labelled:O", "predicted:O", "samples:Q", alt.Tooltip("share:Q", format=".1%")]
     chart = (
         alt.Chart(table)
-        .transform_filter("datum.run == chosen")
+        .transform_filter(f"datum.run == {CHOSEN}")
         .mark_rect(cornerRadius=2)
         .encode(
             x=x,
@@ -583,7 +586,7 @@ def recovery_rates_chart(table: "pandas.DataFrame", by: str) -> ReportChart:
     colours = alt.Scale(domain=names, range=RUN_COLOURS[: len(names)])
     base = (
         alt.Chart(table)
-        .transform_filter("datum.run == chosen")
+        .transform_filter(f"datum.run == {CHOSEN}")
         .encode(
             y=alt.Y("_part:N", sort=parts, title=None),
             yOffset=alt.YOffset("variation:N", sort=names),

@@ -1,5 +1,6 @@
 """The page of results: recorded outputs beside published numbers, runs made here, what is left."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -8,8 +9,8 @@ from math import nan
 from pathlib import Path
 
 from misstep.registry import PublishedResult, PublishedTable, price_of, published, records, sizes
-from misstep.reports._board import board_table, tied_letters
-from misstep.reports._comparison import compare
+from misstep.reports._board import board_table
+from misstep.reports._compared import LETTER, group_letters
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard_metrics, metric_name
 from misstep.reports._records import PUBLISHED, ComparedFigure, RecordedRuns, model_of
 from misstep.reports._runs import ANSWERS, Run, read_log
@@ -100,13 +101,9 @@ def _best(runs: Sequence[Run]) -> str:
 def neighbours(runs: Sequence[Run]) -> list[bool]:
     """Return for each pair of neighbours in the ranking whether a test tells them apart."""
     [benchmark] = benchmarks(runs)
-    comparison = compare(runs, metric=leaderboard_metrics(benchmark)[0])
-    order = [name for name, _ in comparison.ranking()]
-    decided = {
-        frozenset((one.first, one.second)): comparison.is_decided(one)
-        for one in comparison.headline_contrasts
-    }
-    return [decided[frozenset(pair)] for pair in pairwise(order)]
+    letters = group_letters(runs, leaderboard_metrics(benchmark)[0])
+    groups = [set(re.findall(LETTER, own)) for own in letters.values()]
+    return [one.isdisjoint(other) for one, other in pairwise(groups)]
 
 
 def _record_parts(recorded: RecordedRuns) -> Iterator[str]:
@@ -137,7 +134,7 @@ def _weights(runs: Sequence[Run]) -> Iterator[str]:
 
 def _best_of_n_table(benchmark: Benchmark) -> str:
     """Return the accuracy of each reward model by aggregation, with majority and oracle."""
-    groups = tied_letters(benchmark)
+    groups = group_letters(benchmark.runs, leaderboard_metrics(benchmark)[0])
     [scorer] = {run.scorer() for run in benchmark.runs}
 
     def cell(run: Run, name: str) -> str:
@@ -147,7 +144,7 @@ def _best_of_n_table(benchmark: Benchmark) -> str:
 
     ranked = sorted(benchmark.runs, key=lambda run: -run.metrics[scorer]["last_accuracy"])
     rows = [
-        [model_of(run), groups[run.file], *(cell(run, name) for name in AGGREGATIONS)]
+        [model_of(run), groups[run.id], *(cell(run, name) for name in AGGREGATIONS)]
         for run in ranked
     ]
     for name in ("majority", "oracle"):

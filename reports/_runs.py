@@ -18,8 +18,8 @@ from inspect_ai.log import EvalLog, EvalResults, EvalSpec, list_eval_logs, read_
 from misstep.plain_text import printable
 from misstep.registry import MisstepError, evals
 from misstep.reports._samples import (
+    Epoch,
     SampleRecord,
-    SampleSummary,
     ScoreRecord,
     prompt_tokens,
     read_samples,
@@ -47,6 +47,9 @@ _MANY_BYTES = 40 << 20
 
 NOTES = ("max_tokens",)
 """Keys of a log's metadata with notes on its settings."""
+
+WEIGHTS = "weights_sha256"
+"""The key of a log's metadata with the checksum of the weights of an embedded model."""
 
 ANSWERS = "answers"
 """The kind of a run whose samples are right or wrong."""
@@ -122,14 +125,19 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The name of the model. A baseline calls no model and has its own name."""
-        critic = self.settings.get("critic")
-        return str(critic) if critic and not self.usage and not self.imported else self.model
+        """The name of the model for people. A baseline calls no model and has its own name.
+
+        A model of this machine has the name of its file, and the checksum if the log has it.
+        """
+        if self.is_baseline:
+            return str(self.settings["critic"])
+        name, digest = public_name(self.model), self.tags.get(WEIGHTS, "")
+        return f"{name} (sha256 {digest[:12]})" if name != self.model and digest else name
 
     @property
     def is_baseline(self) -> bool:
         """Whether the run calls no model."""
-        return self.name != self.model
+        return bool(self.settings.get("critic")) and not self.usage and not self.imported
 
     @cached_property
     def by_rewards(self) -> bool:
@@ -183,7 +191,8 @@ class Run:
 def public_name(model: str) -> str:
     """Return the name of a model without the folders of this machine."""
     service, _, name = model.partition("/")
-    return f"{service}/{name.rstrip('/').rpartition('/')[2]}" if name.startswith("/") else model
+    is_place = name.startswith(("/", ".", "~")) or name.endswith(".gguf")
+    return f"{service}/{name.rstrip('/').rpartition('/')[2]}" if is_place else model
 
 
 def trait_text(name: str, value: object) -> str:
@@ -224,7 +233,9 @@ def read_logs(*places: str | Path, meanwhile: Callable[[], None] | None = None) 
     runs: dict[str, Run] = {}
     skipped: list[SkippedLog] = []
     files = list(_log_files(places))
-    for (location, _), run in zip(files, in_processes(_try_run, files, meanwhile), strict=True):
+    large = are_large(location for location, _ in files)
+    found = in_processes(_try_run, files, large, meanwhile)
+    for (location, _), run in zip(files, found, strict=True):
         if isinstance(run, SkippedLog):
             skipped.append(run)
         elif run.id in runs:
@@ -244,28 +255,34 @@ def _try_run(file: tuple[str, str]) -> Run | SkippedLog:
 
 
 def in_processes(
-    work: Callable[[tuple[str, A]], B],
-    logs: Sequence[tuple[str, A]],
+    work: Callable[[A], B],
+    jobs: Sequence[A],
+    large: bool,
     meanwhile: Callable[[], None] | None = None,
 ) -> Iterator[B]:
-    """Return the results of some work on each log, in order; processes share large logs.
+    """Return the results of some work on each job, in order; processes share large work.
 
-    The first element of each argument is the location of a log. Processes begin at once.
+    Processes begin at once. `meanwhile` is called only if there are processes.
     """
-    count = min(os.cpu_count() or 1, len(logs))
-    if count < 2 or sum(map(_local_size, (location for location, _ in logs))) < _MANY_BYTES:
-        return map(work, logs)
+    count = min(os.cpu_count() or 1, len(jobs))
+    if count < 2 or not large:
+        return map(work, jobs)
     method = "forkserver" if sys.platform == "linux" else "spawn"
     context = multiprocessing.get_context(method)
-    context.set_forkserver_preload([__name__])
+    context.set_forkserver_preload(["misstep.reports"])
     pool = ProcessPoolExecutor(count, context)
     try:
-        results = pool.map(work, logs)
+        results = pool.map(work, jobs)
         if meanwhile is not None:
             meanwhile()
         return results
     finally:
         pool.shutdown(wait=False)
+
+
+def are_large(locations: Iterable[str]) -> bool:
+    """Whether logs are so large that several processes should read them."""
+    return sum(map(_local_size, locations)) >= _MANY_BYTES
 
 
 def _local_size(location: str) -> int:
@@ -297,12 +314,18 @@ def read_run(location: str, file: str | None = None) -> Run:
         summaries = read_summaries(location)
         refuse_lost_samples(log, len(summaries), location)
         samples, computed = read_samples(log, summaries, location)
+        usage = _usage(log, summaries)
     if not any(sample.scores for sample in samples):
         raise MisstepError(f"{location}: empty: no sample has a score.")
-    metrics = result_metrics(log.results) if log.results else {}
-    metrics |= {name: metrics.get(name, {}) | values for name, values in computed.items()}
-    usage = _usage(log, summaries)
-    return _run(log, location, file or location.rpartition("/")[2], name, samples, metrics, usage)
+    return _run(log, location, file or location.rpartition("/")[2], name, samples, computed, usage)
+
+
+def run_in_memory(log: EvalLog) -> Run:
+    """Return the run of a log that was written a moment ago, from the samples that it holds."""
+    name, found = _countable_eval(log, log.location), log.samples or []
+    samples, computed = read_samples(log, found, log.location)
+    file = log.location.rpartition("/")[2]
+    return _run(log, log.location, file, name, samples, computed, _usage(log, found))
 
 
 def refuse_lost_samples(log: EvalLog, found: int, location: str) -> None:
@@ -365,7 +388,7 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _usage(log: EvalLog, summaries: Iterable[SampleSummary]) -> dict[str, tuple[int, int]]:
+def _usage(log: EvalLog, summaries: Iterable[Epoch]) -> dict[str, tuple[int, int]]:
     """Return the input and output tokens by model, from the samples or from the header.
 
     The header of a run that was resumed has the usage of the last attempt only. The header has more
@@ -400,10 +423,12 @@ def _run(
     file: str,
     name: str,
     samples: list[SampleRecord],
-    metrics: dict[str, dict[str, float]],
+    computed: dict[str, dict[str, float]],
     usage: dict[str, tuple[int, int]],
 ) -> Run:
     spec, headline = log.eval, log.eval.headline_metric
+    metrics = result_metrics(log.results) if log.results else {}
+    metrics |= {scorer: metrics.get(scorer, {}) | values for scorer, values in computed.items()}
     kinds = (kind for kind, by in SCORERS.items() if metrics.keys() & set(by.values()))
     return Run(
         location=location,

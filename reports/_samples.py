@@ -16,7 +16,7 @@ from inspect_ai.scorer import SampleScore, Score, ScoreReducer, value_to_float
 from inspect_ai.util import registry_create
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from misstep.log_files import SUMMARIES
+from misstep.log_files import SUMMARIES, TOO_LONG
 from misstep.registry import MisstepError
 from misstep.scorers import (
     answer_table,
@@ -110,7 +110,6 @@ METRIC_TABLES: dict[str, MetricTable] = {
 }
 """The functions that compute every metric of a scorer from its scores: reduced, and of epochs."""
 
-_TOO_LONG = "Key removed from summary (> 1k)"
 _NEEDED = ("rewards", "voting", "labels")
 """Keys of the metadata of scores that the reports need."""
 _UNUSED_FIELDS = {"events", "messages", "store", "attachments", "timelines"}
@@ -213,15 +212,16 @@ def finding_of(verdict: int | None, label: int, out_of_range: bool) -> Finding:
 
 
 def read_samples(
-    log: EvalLog, summaries: Iterable[SampleSummary], location: str
+    log: EvalLog, summaries: Iterable[Epoch], location: str
 ) -> tuple[list[SampleRecord], dict[str, dict[str, float]]]:
     """Return the samples of a log in their order, and every metric of its scorers.
 
-    They come from the header and the summaries of the log. Its results hold only a few metrics.
+    They come from the header and the summaries of the log, or from its samples. Its results hold
+    only a few metrics.
     """
     by_id: dict[str, list[Epoch]] = {}
     for summary in summaries:
-        epoch: Epoch = summary
+        epoch = summary
         if _is_incomplete(summary):
             key = (summary.id, summary.epoch)
             epoch = read_eval_log_sample(location, *key, exclude_fields=_UNUSED_FIELDS)
@@ -241,12 +241,14 @@ def sample_metrics(
     """Return every metric by scorer, from the epochs of samples and from their reduced scores."""
     scores: dict[str, list[SampleScore]] = {}
     epochs: dict[str, list[SampleScore]] = {}
+    once = all(len(of_sample) == 1 for of_sample in by_id.values())
     for name, of_sample in by_id.items():
         for scorer, score in reduced[name].items():
             scores.setdefault(scorer, []).append(_sample_score(of_sample[0], score))
-        for epoch in of_sample:
+        for epoch in () if once else of_sample:
             for scorer, score in ({} if epoch.error else epoch.scores or {}).items():
                 epochs.setdefault(scorer, []).append(_sample_score(epoch, score))
+    epochs = scores if once else epochs
     return {
         scorer: table(scores[scorer], epochs[scorer])
         for scorer, table in METRIC_TABLES.items()
@@ -258,13 +260,13 @@ def _sample_score(epoch: Epoch, score: Score) -> SampleScore:
     return SampleScore(score=score, sample_id=epoch.id, sample_metadata=epoch.metadata)
 
 
-def _is_incomplete(summary: SampleSummary) -> bool:
+def _is_incomplete(summary: Epoch) -> bool:
     """Whether the summary left out a value that the reports need."""
-    steps = "n_steps" not in summary.metadata and summary.metadata.get("steps") == _TOO_LONG
+    steps = "n_steps" not in summary.metadata and summary.metadata.get("steps") == TOO_LONG
     scores = (summary.scores or {}).values()
     values = [(score.metadata or {}).get(key) for score in scores for key in _NEEDED]
     values += [summary.metadata.get(key) for key in ("step_labels", "step_kinds")]
-    return steps or _TOO_LONG in values
+    return steps or TOO_LONG in values
 
 
 def _reducer(log: EvalLog, location: str) -> ScoreReducer:
@@ -303,7 +305,7 @@ def _sample(epochs: Sequence[Epoch], scores: Mapping[str, Score]) -> SampleRecor
         facets={
             name: str(metadata[name])
             for name in FACETS
-            if isinstance(metadata.get(name), str | int) and metadata[name] != _TOO_LONG
+            if isinstance(metadata.get(name), str | int) and metadata[name] != TOO_LONG
         },
         scores={name: _score_record(score) for name, score in scores.items()},
         error=None if scores else str(getattr(error, "message", error) or "no score"),

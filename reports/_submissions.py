@@ -29,7 +29,15 @@ from pydantic import (
 from misstep.plain_text import check_name
 from misstep.providers import find_weights
 from misstep.registry import MisstepError, UnknownNameError, evals, sources
-from misstep.reports._runs import DETECTIONS, IMPORTED, Run, public_name, read_log, read_run
+from misstep.reports._runs import (
+    DETECTIONS,
+    IMPORTED,
+    WEIGHTS,
+    Run,
+    public_name,
+    read_log,
+    read_run,
+)
 from misstep.reports._samples import METRIC_TABLES, SampleRecord, ScoreRecord
 from misstep.reports._tasks import load_task
 from misstep.reports._text import file_name, some_ids
@@ -37,8 +45,6 @@ from misstep.scorers import Vote, score_labels, score_validity, score_votes
 from misstep.solvers import CRITICS, SECTION_CRITICS, STEP_CRITICS
 from misstep.verdicts import NO_ERROR, Unread
 
-WEIGHTS = "weights_sha256"
-"""The key of a log's metadata with the checksum of the weights of an embedded model."""
 KINDS = ("first_error", "step_validity")
 """The kinds of runs whose scores follow from a label and a verdict."""
 METRICS = {

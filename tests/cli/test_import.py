@@ -236,6 +236,23 @@ def test_an_imported_log_is_that_of_a_run(tmp_path, own_file):
     assert (built.status, built.eval.metadata) == (ran.status, ran.eval.metadata)
 
 
+def test_processes_write_the_same_logs(tmp_path, own_file, monkeypatch):
+    rows = [
+        {"id": id, "model": model, "scores": scores}
+        for model in ("m1", "m2")
+        for id, scores in (("a", [0.4]), ("b", [0.9, 0.5]), ("c", [0.9, 0.3, 0.8]))
+    ]
+    file = write(tmp_path / "scores.jsonl", rows)
+    alone, said = run_import(tmp_path / "alone", file, "--source", own_file)
+    monkeypatch.setattr("misstep.reports._imports._MANY_SAMPLES", 1)
+    shared, also_said = run_import(tmp_path / "shared", file, "--source", own_file)
+    assert alone.keys() == shared.keys()
+    for model, one in alone.items():
+        assert one.results == shared[model].results
+        assert [s.scores for s in one.samples] == [s.scores for s in shared[model].samples]
+    assert [text.split("\nlog ")[0] for text in (said, also_said)] == [said.split("\nlog ")[0]] * 2
+
+
 @pytest.mark.parametrize(
     ("rows", "says"),
     [

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from inspect_ai.log import read_eval_log
 
 from misstep.registry import DataError
 from misstep.reports import import_files
@@ -12,6 +13,10 @@ from tests.support.runs import metrics_of
 
 def percent(value: float) -> float:
     return round(100 * value, 2)
+
+
+def samples_of(imported):
+    return read_eval_log(imported.log.location).samples
 
 
 @pytest.fixture
@@ -41,7 +46,7 @@ def test_scores_of_r_prm(data, figures, tmp_path, threshold, key, first):
     for group in ("simplicity", "soundness", "sensitivity"):
         assert percent(strict[group]) == pytest.approx(expected[group], abs=0.011)
     hits = {True: [], False: []}
-    for sample in imported.log.samples:
+    for sample in samples_of(imported):
         hits[sample.target == "-1"].append(sample.scores["first_error"].value == "C")
     error, correct = (sum(hits[which]) / len(hits[which]) for which in (False, True))
     got = [percent(x) for x in (error, correct, 2 * error * correct / (error + correct))]
@@ -62,12 +67,12 @@ def test_predictions_of_mathcheck(data, figures, tmp_path, model):
     ours = metrics_of(imported.log, "first_error")
     assert percent(ours["error_accuracy"]) == expected["ours"]["error_accuracy"]
     for kind in ("seed_question", "scenario_understanding"):
-        samples = [one for one in imported.log.samples if one.metadata["subset"] == kind]
+        samples = [one for one in samples_of(imported) if one.metadata["subset"] == kind]
         right = sum(one.scores["first_error"].value == "C" for one in samples)
         assert percent(right / len(samples)) == expected["ours"][kind]
         right = sum(one.scores["process_judging_published"].value == "C" for one in samples)
         assert percent(right / len(samples)) == expected["published"][kind]
-    unread = sum(one.scores["first_error"].answer is None for one in imported.log.samples)
+    unread = sum(one.scores["first_error"].answer is None for one in samples_of(imported))
     assert unread == expected["ours"]["unread"]
 
 

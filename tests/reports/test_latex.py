@@ -42,11 +42,17 @@ def test_a_kit_has_tables_methods_logs_and_what_to_cite(tmp_path):
 
 def test_the_report_writes_the_kit_beside_its_charts(tmp_path):
     write_run(tmp_path / "logs" / "a.eval", guesses(ROWS, 0.5, 1))
+    write_run(tmp_path / "logs" / "b.eval", guesses(ROWS, 0.9, 1), model="openai/gpt-4")
     arguments = ["report", str(tmp_path / "logs"), "-o", str(tmp_path / "page.html"), "--latex"]
     refused = CliRunner().invoke(cli, arguments)
     assert "--figures FOLDER" in str(refused.exception)
     kit = tmp_path / "kit"
     assert CliRunner().invoke(cli, [*arguments, "--figures", str(kit)]).exit_code == 0
+    # A chart with a menu of runs is drawn once for each run, and named after it.
+    section = kit / "processbench_sample_version_1"
+    positions = sorted(path.name for path in section.glob("predicted_and_labelled_*.pdf"))
+    stem = "predicted_and_labelled_positions"
+    assert positions == [f"{stem}-1-openai_gpt-4.pdf", f"{stem}-2-openai_gpt-4o-mini.pdf"]
     drawn = re.findall(r"includegraphics\[.*?\]\{(.*?)\}", (kit / "paper.tex").read_text())
     assert drawn
     assert all((kit / name).is_file() for name in drawn)

@@ -1,15 +1,18 @@
 """Leaderboards: who is ranked, who is tied, and how runs are told apart in words."""
 
 from dataclasses import replace
+from math import sqrt
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binomtest
 
 from misstep.reports import benchmarks, compare, leaderboard
+from misstep.reports._board import board_table
+from misstep.reports._compared import FIRST_VALUE, SharedSamples
 from misstep.reports._frames import protocols, run_labels
 from misstep.reports._leaderboard import published_rows
-from misstep.reports._paired import jackknife_p, leave_one_out, mean_of
+from misstep.reports._paired import exchange_ps, mean_of
 from misstep.reports._report import build_report
 from misstep.reports._runs import Logs
 
@@ -62,28 +65,43 @@ def test_ties_are_those_of_the_paired_tests(runs):
         set(table[table["tied"].str.contains(letter)]["name"])
         for letter in sorted(set("".join(table["tied"])))
     ]
-    assert shown == groups
+    assert all(table["tied"])
+    assert [names for names in shown if len(names) > 1] == groups
+    assert board_table(benchmark).count(f"| {table['tied'][0]} |") >= 1
 
 
-def test_the_jackknife_is_the_test_of_large_samples():
+def test_the_test_of_all_pairs_is_that_of_each_pair(runs):
+    """Of shares it is McNemar's test; of F1 the permutation test that `compare` makes."""
+    three = [runs.strong, runs.weak, runs.voted]
+    shared = SharedSamples.of(three, "strict")
+    clusters = np.unique(shared.clusters, return_inverse=True)[1]
+    for name in ("f1_score", "accuracy"):
+        [metric] = shared.metrics(name)
+        values, ps = exchange_ps(
+            shared.own, shared.values, clusters, metric.statistic(FIRST_VALUE), 40_000
+        )
+        compared = compare(three, metric=name, resamples=40_000).contrasts
+        for one, (a, b) in zip(compared, ps, strict=True):
+            assert (values[a], values[b]) == pytest.approx((one.first_value, one.second_value))
+            assert ps[a, b] == pytest.approx(one.p, abs=4 * sqrt(one.p / 40_000) + 1e-4)
+
+
+def test_the_test_of_all_pairs_exchanges_whole_clusters():
     generator = np.random.default_rng(3)
-    first = (generator.random(900) < 0.60).astype(float)
-    second = np.where(generator.random(900) < 0.8, first, generator.random(900) < 0.75)
-    clusters = np.arange(900)
-    left_out = [
-        leave_one_out(np.column_stack([one, one]), clusters, mean_of(0)) for one in (first, second)
-    ]
-    difference = second - first
-    z = difference.mean() / (difference.std(ddof=1) / 30)
-    assert left_out[0][0] == pytest.approx(first.mean())
-    assert jackknife_p(*left_out) == pytest.approx(2 * norm.sf(abs(z)), rel=1e-6)
-    # Twins in clusters are one unit: the standard error is that of the units.
-    doubled = [np.repeat(one, 2) for one in (first, second)]
-    twins = [
-        leave_one_out(np.column_stack([one, one]), np.repeat(clusters, 2), mean_of(0))
-        for one in doubled
-    ]
-    assert jackknife_p(*twins) == pytest.approx(jackknife_p(*left_out), rel=1e-6)
+    first = (generator.random(300) < 0.60).astype(float)
+    second = np.where(generator.random(300) < 0.8, first, generator.random(300) < 0.75)
+    values = [one[:, np.newaxis] for one in (first, second, first)]
+    clusters = np.arange(300)
+    means, ps = exchange_ps(np.zeros((300, 1)), values, clusters, mean_of(1), 40_000)
+    assert means == pytest.approx([first.mean(), second.mean(), first.mean()])
+    differing = int((first != second).sum())
+    exact = binomtest(int((second > first).sum()), differing).pvalue
+    assert ps[0, 1] == pytest.approx(exact, abs=4 * sqrt(exact / 40_000))
+    assert ps[0, 2] == 1
+    # Twins in clusters are one unit, and count as one.
+    doubled = [np.repeat(one, 2, axis=0) for one in values]
+    twins = exchange_ps(np.zeros((600, 1)), doubled, np.repeat(clusters, 2), mean_of(1), 40_000)
+    assert twins[1] == ps
 
 
 def test_other_versions_and_other_rows_stand_apart_with_the_reason(runs):
