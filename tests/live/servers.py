@@ -54,6 +54,8 @@ def llama_server(weights: Path, slots: int) -> Iterator[str]:
 
 @contextmanager
 def _process(name: str, command: list[str], settings: dict[str, str], port: int) -> Iterator[str]:
+    # Tests that are ended from outside, for example by `timeout`, end their servers, too.
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("ended by SIGTERM"))
     (BUILD / "output").mkdir(parents=True, exist_ok=True)
     output = BUILD / "output" / f"{name.replace(', ', '-')}-{port}.txt"
     started = time.monotonic()
@@ -104,7 +106,7 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
         with suppress(ProcessLookupError):
             os.killpg(server.pid, sent)
         with suppress(subprocess.TimeoutExpired):
-            server.wait(timeout=20)
+            server.wait(timeout=10)
 
 
 def _free_port() -> int:
