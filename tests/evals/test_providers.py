@@ -1,5 +1,7 @@
 """Every eval and critic on every protocol: what arrives on the wire, and what comes of it."""
 
+from dataclasses import replace
+
 import pytest
 from inspect_ai.event import ModelEvent
 
@@ -45,6 +47,22 @@ def test_what_needs_logprobs_is_refused_before_the_first_call(name, tmp_path):
         assert not any(isinstance(e, ModelEvent) for s in outcome.log.samples for e in s.events)
     assert not traffic.answered
     assert not traffic.refused
+
+
+def test_reasoning_models_run_through_chat_completions_too(tmp_path):
+    rows = [row("ProcessBench, votes"), row("ProcessBench, reward of a judge")]
+    rows += [row("DeltaBench sections"), row("Guided search, greedy, PRM")]
+    chat = replace(
+        PROTOCOLS["OpenAI chat"], model="openai/o3-mini", options={"responses_api": False}
+    )
+    found, traffic = outcomes(chat, tmp_path, rows)
+    assert [outcome.cell for outcome in found][:2] == ["one request", "needs logprobs"]
+    for outcome, name in zip(found[2:], ("top_p", "stop"), strict=True):
+        assert outcome.log.status == "error"
+        assert name in outcome.log.samples[0].error.message
+    assert {"max_completion_tokens", "n"} <= traffic.answered[0].body.keys()
+    says = "Unsupported parameter: '{}' is not supported with this model."
+    assert traffic.refused == [says.format("top_p"), says.format("stop")]
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ the vendor where they are known.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from tests.support.openai_server import Reply
@@ -40,6 +40,8 @@ class Protocol:
     """The path of the address that the provider is given."""
     stream: Callable[[Body], Iterator[Body]] | None = None
     """Returns an answer as the events of a stream, if the protocol has streams."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of Inspect's provider."""
 
 
 def _refuse_if(condition: object, message: str) -> None:
@@ -90,6 +92,14 @@ def _openai_chat(body: Body) -> Conversation:
     # "up to 4 sequences". That unknown fields are refused is the API's own error message.
     for name in body.keys() - _OPENAI_FIELDS:
         raise BadRequestError(f"Unrecognized request argument supplied: {name}")
+    # The same file: max_tokens is "not compatible with o-series models", `stop` is not supported
+    # with them. The rest: https://developers.openai.com/api/docs/guides/reasoning
+    if re.match(r"o\d", body["model"]):
+        for name in ("max_tokens", "stop", "temperature", "top_p", "logprobs", "top_logprobs"):
+            _refuse_if(
+                body.get(name) is not None,
+                f"Unsupported parameter: '{name}' is not supported with this model.",
+            )
     _refuse_if((body.get("top_logprobs") or 0) > 20, "top_logprobs must be at most 20")
     _refuse_if(len(body.get("stop") or []) > 4, "at most 4 stop sequences")
     return _chat(body)

@@ -261,7 +261,13 @@ def _model(protocol: Protocol) -> Iterator[tuple[VendorServer, Model]]:
     with VendorServer(protocol, scripted) as server:
         yield (
             server,
-            get_model(protocol.model, base_url=server.base_url, api_key="x", memoize=False),
+            get_model(
+                protocol.model,
+                base_url=server.base_url,
+                api_key="x",
+                memoize=False,
+                **protocol.options,
+            ),
         )
 
 
