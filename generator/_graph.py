@@ -143,6 +143,18 @@ def value_of(node: Node, computed: Node | Slip, values: Sequence[Any]) -> Any:  
     return value
 
 
+class _ListedSlips:
+    """Slips that need no draw."""
+
+    __slots__ = ("slips",)
+
+    def __init__(self, slips: Sequence[Slip]) -> None:
+        self.slips = slips
+
+    def __call__(self, random: Random) -> Sequence[Slip]:
+        return self.slips
+
+
 class Sheet:
     """A graph in the making: its nodes so far and their right values."""
 
@@ -167,7 +179,7 @@ class Sheet:
         value = operation.run(*operands_of(operands, self.values))
         if not fits(value):
             raise DeadEndError
-        draw = slips if callable(slips) else lambda random: slips
+        draw = slips if callable(slips) else _ListedSlips(slips)
         self.nodes.append(Node(name, operation, tuple(operands), frames, draw, fits, text))
         self.values.append(value)
         return Ref(len(self.nodes) - 1)

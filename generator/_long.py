@@ -4,7 +4,7 @@ Between two steps of one part there are steps of other parts, so that steps depe
 back. The last node puts the answers of the parts together.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -17,10 +17,11 @@ from misstep.generator._graph import (
     Problem,
     Ref,
     Slip,
+    Slips,
     evaluate,
     text_of,
 )
-from misstep.generator._numbers import TOTAL, dropped_terms, number_slips
+from misstep.generator._numbers import TOTAL, NumberSlips, dropped_terms
 from misstep.generator._remarks import remark
 from misstep.generator._wording import FRAMES
 
@@ -51,7 +52,11 @@ def long_problem(random: Random, build: Build, size: int, difficulty: int) -> Pr
     order = _interleaved(random, [len(part.nodes) for part in parts])
     for _ in range(remarks):
         order.insert(random.randrange(2, len(order) + 1), (-1, 0))
-    place = {item: index for index, item in enumerate(order) if item[0] >= 0}
+    places: list[list[Ref]] = [[] for _ in parts]
+    """The places of the nodes of every part. The order keeps that of each part."""
+    for index, (number, _) in enumerate(order):
+        if number >= 0:
+            places[number].append(Ref(index))
     nodes: list[Node] = []
     about: list[tuple[Ref, Node]] = []
     """The nodes with whole numbers, which remarks are about."""
@@ -59,11 +64,11 @@ def long_problem(random: Random, build: Build, size: int, difficulty: int) -> Pr
         if number < 0:
             nodes.append(remark(random, about))
             continue
-        node = _moved(parts[number].nodes[own], number, place)
+        node = _moved(parts[number].nodes[own], number + 1, places[number])
         if parts[number].whole[own]:
-            about.append((Ref(len(nodes)), node))
+            about.append((places[number][own], node))
         nodes.append(node)
-    ends = [Ref(place[number, len(part.nodes) - 1]) for number, part in enumerate(parts)]
+    ends = [refs[-1] for refs in places]
     whole = all(part.whole[-1] for part in parts)
     nodes.append(_sum(ends) if whole else _list(ends, [part.nodes[-1].text for part in parts]))
     asked = (
@@ -117,32 +122,44 @@ def _interleaved(random: Random, sizes: Sequence[int]) -> list[tuple[int, int]]:
     return [(number, own) for _, number, own in sorted(timed)]
 
 
-def _moved(node: Node, number: int, place: dict[tuple[int, int], int]) -> Node:
-    """Return a node of a part as a node of the whole."""
+class _MovedSlips:
+    """The slips of a node of a part, for the node of the whole.
 
-    def moved(operands: Iterable[Any]) -> tuple[Any, ...]:
-        return tuple(
-            Ref(place[number, item.node]) if type(item) is Ref else item for item in operands
-        )
+    Long problems have many nodes: one small object each keeps Python's garbage collector quiet.
+    """
 
-    def slips(random: Random) -> Iterable[Slip]:
-        for slip in node.slips(random):
-            yield Slip(slip.error_type, slip.operation, moved(slip.operands))
+    __slots__ = ("refs", "slips")
 
+    def __init__(self, slips: Slips, refs: Sequence[Ref]) -> None:
+        self.slips = slips
+        self.refs = refs
+
+    def __call__(self, random: Random) -> Iterator[Slip]:
+        for slip in self.slips(random):
+            yield Slip(slip.error_type, slip.operation, _moved_operands(slip.operands, self.refs))
+
+
+def _moved_operands(operands: Iterable[Any], refs: Sequence[Ref]) -> tuple[Any, ...]:
+    """Return the operands of a node of a part, as operands of the whole."""
+    return tuple([refs[item.node] if type(item) is Ref else item for item in operands])
+
+
+def _moved(node: Node, part: int, refs: Sequence[Ref]) -> Node:
+    """Return a node of a part as a node of the whole. `refs` are the new places of the part."""
     return Node(
         node.name,
         node.operation,
-        moved(node.operands),
+        _moved_operands(node.operands, refs),
         node.frames,
-        slips,
+        _MovedSlips(node.slips, refs),
         node.fits,
         node.text,
-        number + 1,
+        part,
     )
 
 
 def _sum(ends: Sequence[Ref]) -> Node:
-    slips = number_slips(TOTAL, ends, dropped_terms(ends))
+    slips = NumberSlips(TOTAL, ends, dropped_terms(ends))
     return Node("the sum", TOTAL, tuple(ends), FRAMES, slips, lambda value: True, text_of)
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from misstep.generator._graph import Fits, Operation, Ref, Sheet, Slip, Slips, text_of
+from misstep.generator._graph import Fits, Operation, Ref, Sheet, Slip, text_of
 from misstep.generator._wording import FRAMES
 
 Number = int | Fraction
@@ -105,22 +105,32 @@ class NumberSheet(Sheet):
         if confused and operation in _CONFUSED:
             more = (*more, Slip("wrong_operation", _CONFUSED[operation], tuple(operands)))
 
-        slips = number_slips(operation, operands, more, others)
+        slips = NumberSlips(operation, operands, more, others)
         return self.add(
             name, operation, operands, self._frames, slips, fits or self._fits, self._text
         )
 
 
-def number_slips(
-    operation: Operation, operands: Sequence[Any], more: Sequence[Slip], others: Sequence[Any] = ()
-) -> Slips:
-    """Return the usual slips of arithmetic, and more."""
+class NumberSlips:
+    """The usual slips of arithmetic, and more."""
 
-    def slips(random: Random) -> Iterator[Slip]:
-        yield from _usual_slips(random, operation, tuple(operands), others)
-        yield from more
+    __slots__ = ("more", "operands", "operation", "others")
 
-    return slips
+    def __init__(
+        self,
+        operation: Operation,
+        operands: Sequence[Any],
+        more: Sequence[Slip],
+        others: Sequence[Any] = (),
+    ) -> None:
+        self.operation = operation
+        self.operands = tuple(operands)
+        self.more = more
+        self.others = others
+
+    def __call__(self, random: Random) -> Iterator[Slip]:
+        yield from _usual_slips(random, self.operation, self.operands, self.others)
+        yield from self.more
 
 
 def _usual_slips(

@@ -115,10 +115,10 @@ def _cases(random: Random) -> tuple[Text, Text]:
     twice = random.choice([place for place in range(count) if place != missing])
 
     def text(cases: Sequence[int]) -> Text:
-        listed = f"{', '.join(map(str, cases[:-1]))} and {cases[-1]}"
+        listed = f"{', '.join(map(str, cases[:-1]))} or {cases[-1]}"
         return lambda: (
-            f"whole numbers leave the remainders {listed} when they are divided by {count}, and "
-            f"with each of these, one of {count} consecutive numbers that start there is a "
+            f"a whole number leaves the remainder {listed} when it is divided by {count}, and in "
+            f"each of these cases one of the {count} consecutive numbers that begin with it is a "
             f"multiple of {count}. These are all cases, so {count} consecutive whole numbers "
             f"always include a multiple of {count}."
         )
@@ -136,9 +136,9 @@ def _base(random: Random) -> tuple[Text, Text]:
 
     def text(start: int) -> Text:
         return lambda: (
-            f"{number}^n - 1 is a multiple of {number - 1} for n = {base}, as it is {shown}. If it "
-            f"is one for n = k with k ≥ {base}, it is one for n = k + 1, since {number}^(k + 1) - "
-            f"1 = {number} × ({number}^k - 1) + {number - 1}. By induction it is one for every "
+            f"{number}^n - 1 is a multiple of {number - 1} for n = {base}, as it is {shown}. If "
+            f"this holds for n = k with k ≥ {base}, it holds for n = k + 1, since {number}^(k + 1) "
+            f"- 1 = {number} × ({number}^k - 1) + {number - 1}. By induction it holds for every "
             f"whole n ≥ {start}."
         )
 

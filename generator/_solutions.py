@@ -15,7 +15,7 @@ from misstep.generator.families import FAMILIES
 from misstep.registry import MisstepError
 from misstep.verdicts import NO_ERROR
 
-VERSION = "v2"
+VERSION = "v3"
 """Changes if the same seed no longer gives the same rows."""
 ATTEMPTS = 2000
 """Far more draws than any setting has needed."""

@@ -37,14 +37,26 @@ ANSWERS = (
     " Therefore the answer is {answer}.",
 )
 
-PARTS = ("Part {part}: ", "(Part {part}) ", "In part {part}: ", "[Part {part}] ", "Part {part} – ")
+PARTS = (
+    "Part {part}: ",
+    "(Part {part}) ",
+    "In part {part}: ",
+    "[Part {part}] ",
+    "As to part {part}: ",
+)
 """Wordings that say which part of a long problem a sentence belongs to."""
 
 STYLES = ("prose", "bullets", "latex", "comments")
 """How the steps of a long solution are set."""
 
-_EQUATION = re.compile(r"(?<![\w.])[-(\d][\d\s+\-×÷()/.]* = -?\d+(?:/\d+|\.\d+)?(?![\w/])")
+_EQUATION = re.compile(
+    r"(?<![\w.])(?<!Part )(?:max\(|min\(|[-(\d])(?:max|min|mod|[\d\s+\-×÷()/.,*%])* = "
+    r"-?\d+(?:/\d+|\.\d+)?(?![\w/])"
+)
 _FRACTION = re.compile(r"(\d+)/(\d+)")
+_COMMANDS = {"×": r"\times", "÷": r"\div", "%": r"\%", "max": r"\max", "min": r"\min"}
+_COMMANDS |= {"mod": r"\bmod"}
+_SIGN = re.compile("|".join(_COMMANDS))
 
 
 def styled(style: str, facts: Sequence[str]) -> str:
@@ -56,10 +68,10 @@ def styled(style: str, facts: Sequence[str]) -> str:
         return "\n".join(
             r"\item " + (fact if "^" in fact else _EQUATION.sub(_formula, fact)) for fact in facts
         )
-    mark = "- " if style == "bullets" else "# "
+    mark = "• " if style == "bullets" else "# "
     return "\n".join(mark + fact.replace("\n", f"\n{mark}") for fact in facts)
 
 
 def _formula(found: re.Match[str]) -> str:
     formula = _FRACTION.sub(r"\\frac{\1}{\2}", found[0])
-    return "$" + formula.replace("×", r"\times").replace("÷", r"\div") + "$"
+    return f"${_SIGN.sub(lambda sign: _COMMANDS[sign[0]], formula)}$"

@@ -147,8 +147,9 @@ class Calendar:
                 self.events[day] = _events(random, 1 if place < free_day else 3)
                 if bool(self._free(self.events[day])) is (place >= free_day):
                     break
+        length = f"{self.hours} hour{'s' * (self.hours > 1)}"
         self.question = (
-            f"Book a meeting of {self.hours} hours, called team, in the earliest free time of the "
+            f"Book a meeting of {length}, called team, in the earliest free time of the "
             f"week, between hour {FIRST_HOUR} and hour {LAST_HOUR}. Look at the days in order from "
             "Monday on, one at a time, and stop at the first day that has such a time. Meetings "
             "start at full hours and must not overlap with events. At the end, say the day and the "

@@ -43,7 +43,7 @@ def _shown(stack: str, character: str) -> str:
 
 
 READ = Operation(
-    _next, _shown, lambda stack, character: f"it is {character} (open before it: {len(stack)})"
+    _next, _shown, lambda stack, character: f"it is {character}, with {len(stack)} open before it"
 )
 PASS = Operation(lambda stack, character: stack, _shown)
 CLOSE_ANY = Operation(lambda stack, character: stack[:-1], _shown)
@@ -71,9 +71,9 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     state: Any = ""
     for number in range(1, size):
         top = CLOSING.get(stack[-1:], "")
-        if not stack or random.random() < 0.55:
+        if random.random() < (0.55 if stack else 0.8):
             character = random.choice(kinds)
-        elif random.random() < 0.7:
+        elif stack and random.random() < 0.7:
             character = top
         else:
             character = CLOSING[random.choice(kinds)]

@@ -39,7 +39,7 @@ ORDERED = Operation(
 def build(random: Random, size: int, difficulty: int) -> Problem:
     """Make cases, a subtotal after some of them, and the total of the subtotals."""
     sheet = NumberSheet(positive(60 * SIZES[difficulty][1] ** 2))
-    sentences = ["Tickets are printed in batches, called cases; no two tickets are the same."]
+    sentences = ["Tickets are printed in batches, called cases; no ticket belongs to two cases."]
     # Each subtotal is a node too: cases, subtotals and the total add up to the size.
     groups = max(1, (size - 1) // 4)
     cases = size - 1 - groups
@@ -51,7 +51,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     for number in range(1, cases + 1):
         sentence, operation, operands, slip = _case(random, SIZES[difficulty])
         sentences.append(f"Case {number}: {sentence}.")
-        open_cases.append(sheet.compute(f"case {number}", operation, operands, slip))
+        open_cases.append(sheet.compute(f"the size of case {number}", operation, operands, slip))
         left = groups - len(sums)
         if groups and number >= round((len(sums) + 1) * cases / groups) and left:
             name = f"subtotal {len(sums) + 1}"

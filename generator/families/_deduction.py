@@ -87,7 +87,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         known.append(sheet.add(name, operation, operands, FRAMES, slips, text=_comes))
     slips = _count_slips(names, known)
     sheet.add(
-        "count",
+        "the number of guests",
         _count(names),
         known,
         COUNTED,

@@ -27,7 +27,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
 
     sheet = NumberSheet(fits)
     start = exact(Fraction(random.randrange(7, 40), random.choice(DENOMINATORS[difficulty])))
-    sentences = [f"A tank holds {text_of(start)} litres."]
+    sentences = [f"A tank contains {_litres(start)}."]
     level: Any = start
     while len(sheet) < size:
         number = len(sentences)
@@ -42,16 +42,20 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         if kind == "double" and now > 20:
             kind = "out"
         action = {
-            "in": f"{text_of(amount)} litres are poured in",
-            "out": f"{text_of(amount)} litres are poured out",
+            "in": f"{_litres(amount)} {'is' if amount <= 1 else 'are'} poured in",
+            "out": f"{_litres(amount)} {'is' if amount <= 1 else 'are'} poured out",
             "part": f"{text_of(part)} of what is in the tank is poured out",
             "double": "what is in the tank is doubled",
         }[kind]
         sentences.append(f"Action {number}: {action}.")
         before = start if number < 3 else Ref(0)
         level = _act(sheet, number, kind, level, part if kind == "part" else amount, before)
-    sentences.append("How many litres does the tank hold at the end?")
+    sentences.append("How many litres does the tank contain at the end?")
     return Problem(" ".join(sentences), sheet.nodes)
+
+
+def _litres(amount: Number) -> str:
+    return f"{text_of(amount)} {'litre' if amount <= 1 else 'litres'}"
 
 
 def _act(
@@ -69,7 +73,8 @@ def _act(
     taken: Any = amount
     if kind == "part":
         slip = Slip("swapped_roles", MULTIPLY, (before, amount))
-        taken = sheet.compute(f"the part in action {number}", MULTIPLY, (level, amount), slip)
+        name_taken = f"the amount taken out in action {number}"
+        taken = sheet.compute(name_taken, MULTIPLY, (level, amount), slip)
     operation, other = (ADD, SUBTRACT) if kind == "in" else (SUBTRACT, ADD)
     operands = (level, taken)
     slips = [Slip("sign", other, operands)]

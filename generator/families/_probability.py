@@ -76,8 +76,9 @@ def _event(random: Random, difficulty: int) -> Event:
         n = random.choice(BAGS[difficulty])
         red = random.randrange(2, n - 1)
         text = (
-            f"both balls are red, when two are drawn at random from a bag with {red} red and "
-            f"{n - red} blue balls and the first is {'not ' if kind == 'bag' else ''}put back"
+            "both balls are red, when two are drawn at random, one after the other, from a bag "
+            f"with {red} red and {n - red} blue balls, and the first is "
+            f"{'not ' * (kind == 'bag')}put back before the second is drawn"
         )
         right, wrong = (BOTH, BOTH_PUT_BACK) if kind == "bag" else (BOTH_PUT_BACK, BOTH)
         other = Slip("swapped_roles", right, (n - red, n))
@@ -116,8 +117,8 @@ def _event(random: Random, difficulty: int) -> Event:
         )
     )
     text = (
-        f"{event}, when they are on independently of each other, with the probabilities "
-        f"{text_of(a)} and {text_of(b)}"
+        f"{event}, where each of the two is on independently of the other, with probability "
+        f"{text_of(a)} the first and {text_of(b)} the second"
     )
     return text, right, (a, b), [Slip(error_type, wrong, (a, b))]
 

@@ -17,6 +17,8 @@ LISTS = (
     "We work out {name}: {expr} is {value}.",
     "{name} becomes {expr}, that is {value}.",
 )
+SMALL = 0.2
+"""The share of other numbers that are as small as factors."""
 LONGEST = 6
 
 
@@ -103,8 +105,11 @@ class _Writer:
         sign = self.random.choice("+-*")
         if sign == "*" and value < 3 * self.high:
             amount = self.random.randrange(2, 4)
-        elif sign != "+":
-            sign = "-" if value > amount + 1 else "+"
+        else:
+            if self.random.random() < SMALL:
+                amount = self.random.randrange(2, 4)
+            if sign != "+":
+                sign = "-" if value > amount + 1 else "+"
         operation = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY}[sign]
         operands = (self.numbers[source], amount)
         slip = Slip("swapped_roles", operation, (self.numbers[other], amount))
@@ -135,7 +140,7 @@ class _Writer:
             Slip("misread", ITEM, (self.items, place - 1)),
         ]
         label = self._line(target, f"{target} = xs[{place}]")
-        self.numbers[target] = self.sheet.add(label, ITEM, given, CODE_FRAMES, slips, self.limit)
+        self.numbers[target] = self.sheet.add(label, ITEM, given, LISTS, slips, self.limit)
 
     def change_list(self) -> None:
         """Add a line that changes the list."""

@@ -85,9 +85,9 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
 def _road(
     random: Random, points: str, marked: str, roads: list[tuple[str, str]]
 ) -> tuple[str, str]:
-    """Return a new road. Half of the roads start at marked points and lead to others."""
+    """Return a new road. Half of the roads start at marked points."""
     while True:
-        start = random.choice(marked if random.random() < 0.6 else points)
+        start = random.choice(marked if random.random() < 0.45 else points)
         free = [point for point in points if point not in marked and point != start]
         ends = free if free and random.random() < 0.7 else [p for p in points if p != start]
         road = (start, random.choice(ends))

@@ -10,7 +10,8 @@ from misstep.generator._numbers import ADD, MULTIPLY, NumberSheet
 ERROR_TYPES = "wrong_operation dropped_case misread off_by_one swapped_roles condition unit"
 LATE = "unit"
 HOURS = {1: (2, 6), 2: (2, 12), 3: (3, 30)}
-MINUTES = 60
+PARTS = {"minutes": 60, "hundredths of an hour": 100}
+"""The smaller units, each of which is mistaken for the other."""
 
 
 def _listed(word: str) -> Callable[..., str]:
@@ -23,6 +24,16 @@ LATEST = Operation(
 EARLIEST = Operation(
     lambda *given: min(given), _listed("min"), lambda *given: _listed("min")(*reversed(given))
 )
+
+
+def _condition(names: list[str], one: bool) -> str:
+    """Return in words that tasks are done: one of them, or all."""
+    if len(names) == 1:
+        return f"{names[0]} is done"
+    joined = f"{', '.join(names[:-1])} and {names[-1]}"
+    if one:
+        return f"at least one of {joined} is done"
+    return f"{'both' if len(names) == 2 else 'all of'} {joined} are done"
 
 
 def build(random: Random, size: int, difficulty: int) -> Problem:
@@ -39,16 +50,12 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         hours = random.randrange(low, high)
         known = [sheet.value(ends[place]) for place in waits]
         release = max(1, max(known) + random.choice((-1, 1)) * random.randrange(1, low + 3))
-        kind = random.choice(("all", "released", "released", "any"))
-        names = [f"task {place + 1}" for place in waits]
-        joined = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-        when = {
-            "all": f"all of {joined} are done",
-            "released": f"all of {joined} are done, but not before hour {release}",
-            "any": f"at least one of {joined} is done",
-        }[kind]
-        if len(names) == 1:
-            when = f"{joined} is done" + (f", but not before hour {release}" * (kind == "released"))
+        kind = random.choice(("all", "released", "any", "any"))
+        if len(waits) == 1:  # The latest of one end is not worth a step.
+            kind = "released"
+        when = _condition([f"task {place + 1}" for place in waits], kind == "any")
+        if kind == "released":
+            when += f", but not before hour {release}"
         text.append(f"Task {number} takes {hours} hours; it starts as soon as {when}.")
         waited = tuple(ends[place] for place in waits)
         operands = (*waited, release) if kind == "released" else waited
@@ -57,12 +64,13 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         slips = [
             Slip("wrong_operation", other, operands),
             Slip("swapped_roles", operation, swapped),
-            *(
-                Slip("dropped_case", operation, (*operands[:place], *operands[place + 1 :]))
-                for place in range(len(waits) - 1)
-            ),
         ]
-        if kind == "released":
+        if len(operands) > 2:
+            slips += [
+                Slip("dropped_case", operation, (*operands[:place], *operands[place + 1 :]))
+                for place in range(len(waits))
+            ]
+        if kind == "released" and len(waits) > 1:
             slips.append(Slip("condition", LATEST, waited))
         start = sheet.compute(f"the start of task {number}", operation, operands, *slips)
         starts.append(start)
@@ -71,12 +79,13 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         ends.append(sheet.compute(name, ADD, (start, hours), others=others))
     dropped = [
         Slip("dropped_case", LATEST, (*ends[:place], *ends[place + 1 :]))
-        for place in range(len(ends))
+        for place in range(len(ends) * (len(ends) > 2))
     ]
     asked = "At which hour are all tasks done?"
     last = sheet.compute("the end of all tasks", LATEST, ends, *dropped)
     if size % 2:
-        asked = "Counted in minutes from hour 0, when are all tasks done?"
-        hundred = Slip("unit", MULTIPLY, (last, 100))
-        sheet.compute("the end of all tasks in minutes", MULTIPLY, (last, MINUTES), hundred)
+        unit, other = random.sample(list(PARTS), 2)
+        asked = f"Counted in {unit} from hour 0, when are all tasks done?"
+        slip = Slip("unit", MULTIPLY, (last, PARTS[other]))
+        sheet.compute(f"the end of all tasks in {unit}", MULTIPLY, (last, PARTS[unit]), slip)
     return Problem(" ".join([*text, asked]), sheet.nodes)

@@ -86,9 +86,10 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     return Problem(
         f"Start with the list [{numbers[0]}] and put in the numbers "
         f"{', '.join(map(str, numbers[1:]))} one at a time, in turn 1 the first of them, in turn 2 "
-        "the second, and so on, so that the list is always in rising order; a number that is in "
-        f"the list already is not put in again. Which is number {asked} of the list at the end, "
-        "counted from the smallest, which is number 1?",
+        "the second, and so on. Each is put in just before the first number of the list, from the "
+        "left, that is larger, or at the end if there is none; a number that is in the list "
+        f"already is not put in again. Which is number {asked} of the list at the end, counted "
+        "from the left, where the first is number 1?",
         sheet.nodes,
     )
 

@@ -10,6 +10,8 @@ from misstep.generator._numbers import MULTIPLY, NumberSheet, positive
 ERROR_TYPES = "sign dropped_case misread unit off_by_one swapped_roles"
 UNITS = (("kg", "g", 1000), ("m", "cm", 100), ("h", "min", 60), ("km", "m", 1000))
 LARGE = {1: (2, 4), 2: (2, 9), 3: (3, 30)}
+SMALL = 0.2
+"""The share of amounts in the smaller unit that are as small as those in the larger one."""
 CELLS = 6
 """The cells with given amounts."""
 
@@ -48,7 +50,9 @@ class _Sheet:
         for number in range(1, CELLS + 1):
             is_large = random.random() < 0.5
             amount = random.randrange(low, high)
-            if not is_large:
+            if not is_large and random.random() < SMALL:
+                amount = random.randrange(2, 10)
+            elif not is_large:
                 amount = random.randrange(self.factor // 10, self.factor * high // 2)
             self.names.append(f"A{number}")
             self.cells.append(amount)

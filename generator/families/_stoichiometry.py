@@ -19,6 +19,8 @@ REAGENTS = words(
     "ulvar vestol wintar yarvan zestol"
 )
 """Invented names: the problem gives everything that is known about them."""
+SMALL = 0.1
+"""The share of amounts that are as small as factors."""
 AMOUNTS = {1: (2, 9), 2: (4, 25), 3: (12, 90)}
 LEAST = Operation(min, lambda a, b: f"min({a}, {b})", lambda a, b: f"({a} + {b}) - max({a}, {b})")
 UNLIMITED = Operation(max, lambda a, b: f"min({a}, {b})")
@@ -41,16 +43,17 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         if len(sheet) == size - 1:
             break
         earlier, done = done[-2:], [*done, ref]
+        last = len(sheet) == size - 2
         sentence, operation, operands, slips = _reaction(
-            random, sheet.value(ref), ref, (before, name, next(reagents)), (low, high)
+            random, sheet.value(ref), ref, (before, name, next(reagents)), (low, high), last
         )
         sentences.append(sentence)
         moles = f"the amount of {name} in moles"
         ref = sheet.compute(moles, operation, operands, *slips, others=earlier, confused=True)
-    last, weight = names[len(sheet) - 1], random.randrange(11, 90)
-    sentences.append(f"One mole of {last} weighs {weight} g. What mass of {last}, in g, results?")
+    name, weight = names[len(sheet) - 1], random.randrange(11, 90)
+    sentences.append(f"One mole of {name} weighs {weight} g. What mass of {name}, in g, results?")
     sheet.compute(
-        f"the mass of {last} in g",
+        f"the mass of {name} in g",
         MULTIPLY,
         (ref, weight),
         Slip("unit", MULTIPLY, (ref, molar)),
@@ -61,12 +64,20 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
 
 
 def _reaction(
-    random: Random, current: int, ref: Ref, names: tuple[str, str, str], sizes: tuple[int, int]
+    random: Random,
+    current: int,
+    ref: Ref,
+    names: tuple[str, str, str],
+    sizes: tuple[int, int],
+    last: bool,
 ) -> tuple[str, Operation, tuple[Any, ...], list[Slip]]:
-    """Return the text of a reaction, its computation, and its own slips."""
+    """Return the text of a reaction, its computation, and its own slips.
+
+    The last substance gets its mass of a mole at the end of the problem, so not in its reaction.
+    """
     before, name, reagent = names
-    amount = random.randrange(*sizes)
-    kind = random.choice(("yield", "loss", "added", "limited", "mass", "ratio"))
+    amount = random.randrange(*sizes) if random.random() > SMALL else random.randrange(2, 5)
+    kind = random.choice(("yield", "loss", "added", "limited", "ratio", *["mass"] * (not last)))
     if kind == "yield" and current < 3 * sizes[1]:
         times = random.randrange(2, 5)
         return f"Each mole of {before} gives {times} moles of {name}.", MULTIPLY, (ref, times), []

@@ -25,6 +25,8 @@ GOODS = words(
 )
 """No name is part of another."""
 PLACES = ("farm", "museum", "toy shop", "market stall", "school store", "harbour", "library")
+SMALL = 0.1
+"""The share of differences that are as small as factors."""
 AMOUNTS = {1: (2, 10), 2: (6, 40), 3: (25, 160)}
 LIMITS = {1: 400, 2: 2000, 3: 9000}
 
@@ -57,7 +59,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     for name in things[1:]:
         base = len(known) - 1 if random.random() < 0.6 else random.randrange(len(known))
         current = sheet.value(known[base])
-        amount = random.randrange(low, high)
+        amount = random.randrange(low, high) if random.random() > SMALL else random.randrange(2, 5)
         kind = random.choice(("more", "fewer", "more_if", "fewer_if", "times"))
         if kind == "times" and (current > 4 * high or current < 2):
             kind = "fewer"
@@ -76,8 +78,7 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
         known.append(ref)
     sheet.compute("the total", TOTAL, known, *dropped_terms(known))
     return Problem(
-        " ".join([*sentences, "How many things of all these kinds does it have together?"]),
-        sheet.nodes,
+        " ".join([*sentences, "How many does it have of all these kinds together?"]), sheet.nodes
     )
 
 

@@ -21,7 +21,7 @@ ANSWER = re.compile(
     r" (?:The|So the|Hence the|This means that the|Therefore the) answer is ([^\n]*)\.$"
 )
 PART = re.compile(
-    r"^(?:Part (\d+): |\(Part (\d+)\) |In part (\d+): |\[Part (\d+)\] |Part (\d+) – )"
+    r"^(?:Part (\d+): |\(Part (\d+)\) |In part (\d+): |\[Part (\d+)\] |As to part (\d+): )"
 )
 REMARK = re.compile(
     r"^(?:A remark|Beside this|By the way|As a side note|We also note this): (.*)$", re.S
@@ -48,12 +48,24 @@ def _joined(how, parts):
     return None if None in parts else how(parts)
 
 
+WRITTEN = {"\\times": "×", "\\div": "÷", "\\%": "%", "\\max": "max", "\\min": "min"}
+WRITTEN |= {"\\bmod": "mod", "$": "", "\\item ": ""}
+
+
+def _balanced(formula):
+    """Whether a formula is a whole equation: its brackets match, and it starts with a number."""
+    return formula.count("(") == formula.count(")") and re.match(
+        r"[-(\d]|\\(?:max|min|frac)", formula
+    )
+
+
 def facts_of(step):
     """The facts of a step, in plain writing whatever its style."""
     plain = re.sub(r"\\frac\{(\d+)\}\{(\d+)\}", r"\1/\2", step)
-    for written, meant in (("\\times", "×"), ("\\div", "÷"), ("$", ""), ("\\item ", "")):
+    assert all(_balanced(formula) for formula in re.findall(r"\$([^$]*)\$", plain)), step
+    for written, meant in WRITTEN.items():
         plain = plain.replace(written, meant)
-    return [re.sub(r"^(?:- |# )", "", line) for line in plain.split("\n")]
+    return [re.sub(r"^(?:• |# )", "", line) for line in plain.split("\n")]
 
 
 def problem_rules(family, problem):
@@ -161,14 +173,14 @@ def remark_is_valid(text, names, get):
         assert all(p in (2, 3, 5, 7) for p in primes)
         divides = all(number % prime == 0 for prime, number in zip(primes, numbers, strict=True))
         return divides and len(set(primes)) == 1
-    if text.startswith("whole numbers leave"):
+    if text.startswith("a whole number leaves"):
         listed, by = (
-            re.match(r"whole numbers leave the remainders (.*) when .* by (\d+), ", text)[1],
+            re.match(r"a whole number leaves the remainder (.*) when .* by (\d+), ", text)[1],
             int(re.search(r"divided by (\d+)", text)[1]),
         )
         assert n.count(by) >= 4
         return {int(case) for case in re.findall(r"\d+", listed)} == set(range(by))
-    if "By induction it is one" in text:
+    if "By induction it holds" in text:
         number, one, by, base, value = n[:5]
         start = int(re.search(r"n ≥ (\d+)\.$", text)[1])
         held = int(re.search(r"k ≥ (\d+)", text)[1])

@@ -96,7 +96,7 @@ def counting(problem):
         else:
             assert "every pair of people" in case
             count = sum(range(n[0]))
-        rules[f"case {number}"] = lambda get, count=count: count
+        rules[f"the size of case {number}"] = lambda get, count=count: count
     cases = list(rules)
     subtotals = []
     for number, low, high in re.findall(r"Subtotal (\d+): cases (\d+) to (\d+)", problem):
@@ -173,6 +173,8 @@ def stoichiometry(problem):
         n = [int(group) for group in found.groups() if group.isdigit()]
         rules[amount(name)] = lambda get, b=before, n=n, c=compute: c(get(amount(b)), n)
     weight = int(re.search(r"weighs (\d+) g", problem)[1])
+    masses = re.findall(r"(\d+) g of (\w+)(?: are used)?, at (\d+) g a mole", problem)
+    assert name not in [other for _, other, _ in masses], "a substance has two molar masses"
     asked = f"the mass of {name} in g"
     rules[asked] = lambda get, name=name: get(amount(name)) * weight
     return Rules({}, rules, asked)
@@ -198,7 +200,7 @@ def linear_equations(problem):
 
 
 def fractions(problem):
-    given = {"the start": Fraction(re.search(rf"holds ({NUMBER}) litres", problem)[1])}
+    given = {"the start": Fraction(re.search(rf"contains ({NUMBER}) litre", problem)[1])}
     rules, level = {}, "the start"
     for number, action in re.findall(r"Action (\d+): ([^.]*)\.", problem):
         name = f"the level after action {number}"
@@ -208,7 +210,7 @@ def fractions(problem):
             amount = Fraction(re.match(NUMBER, action)[0])
             sign = 1 if "poured in" in action else -1
             if "of what is in" in action:
-                part = f"the part in action {number}"
+                part = f"the amount taken out in action {number}"
                 rules[part] = lambda get, x=level, a=amount: get(x) * a
                 rules[name] = lambda get, x=level, p=part, s=sign: get(x) + s * get(p)
             else:
@@ -258,7 +260,7 @@ def probability(problem):
         elif "lamps" in event:
             a, b = fractions_named
             if "both of two lamps" in event:
-                chance = a * b if "are on, when" in event else (1 - a) * (1 - b)
+                chance = a * b if "are on, where" in event else (1 - a) * (1 - b)
             else:
                 chance = a + b - a * b
         else:
@@ -379,8 +381,8 @@ def scheduling(problem):
     given, rules = {"the start of task 1": begin}, {}
     rules["the end of task 1"] = lambda get: get("the start of task 1") + hours
     tasks = re.findall(
-        r"Task (\d+) takes (\d+) hours; it starts as soon as (all of |at least one of |)(.*?) "
-        r"(?:is|are) done(?:, but not before hour (\d+))?\.",
+        r"Task (\d+) takes (\d+) hours; it starts as soon as (all of |both |at least one of |)"
+        r"(.*?) (?:is|are) done(?:, but not before hour (\d+))?\.",
         problem,
     )
     for number, hours_of, how, waits, release in tasks:
@@ -394,8 +396,11 @@ def scheduling(problem):
         rules[end] = lambda get, s=start, h=int(hours_of): get(s) + h
     ends = [name for name in rules if name.startswith("the end of task")]
     rules["the end of all tasks"] = lambda get: max(map(get, ends))
-    rules["the end of all tasks in minutes"] = lambda get: 60 * get("the end of all tasks")
-    asked = "the end of all tasks" + (" in minutes" if "in minutes" in problem else "")
+    asked = "the end of all tasks"
+    for unit, each in (("minutes", 60), ("hundredths of an hour", 100)):
+        name = f"the end of all tasks in {unit}"
+        rules[name] = lambda get, each=each: each * get("the end of all tasks")
+        asked = name if f"Counted in {unit}" in problem else asked
     return Rules(given, rules, asked)
 
 
@@ -545,7 +550,7 @@ def read_program(text, rules):
         *shown, value = shown
         return Statement(name, value, lambda get: all(each == get(before) for each in shown))
     if shown:
-        value = int(re.search(r"\] = (-?\d+)", text)[1])
+        value = int(re.search(r"(-?\d+)\.$", text)[1])
         return Statement(name, value, lambda get: shown == [get(before)])
     statement = read_number(text, rules)
     if statement and name.rpartition(" ")[2] in rules.about["sums"]:
@@ -596,7 +601,9 @@ def read_brackets(text, rules):
         last = rules.about["last"]
         return Statement("the end", _stack(missing), lambda get: _stack(opened) == get(last))
     found = re.search(
-        r"character (\d+).*it is (\S)(?: \(open before it: (\d+)\))?.*open now: (.*)\.$", text, re.I
+        r"character (\d+).*it is (\S)(?:, with (\d+) open before it)?.*open now: (.*)\.$",
+        text,
+        re.I,
     )
     number, read, depth, value = found.groups()
 
@@ -712,8 +719,8 @@ def deduction(problem):
         of[name.lower()] = {each.lower() for each in re.findall(r"[A-Z]\w+", rule)}
         rules[name.lower()] = lambda get, rule=rule: _ruled(rule, get)
     people = [*given, *rules]
-    rules["count"] = lambda get: sum(map(get, people))
-    return Rules(given, rules, "count", about={"of": of, "people": people})
+    rules["the number of guests"] = lambda get: sum(map(get, people))
+    return Rules(given, rules, "the number of guests", about={"of": of, "people": people})
 
 
 def _ruled(rule, get):
@@ -738,7 +745,9 @@ def read_guests(text, rules):
     ):
         listed = [name.lower() for name in re.findall(r"[A-Z]\w+", found[1])]
         people = rules.about["people"]
-        return Statement("count", int(found[2]), lambda get: listed == list(filter(get, people)))
+        return Statement(
+            "the number of guests", int(found[2]), lambda get: listed == list(filter(get, people))
+        )
     *premises, (who, comes) = [
         (who.lower(), (what == "comes") != bool(no)) for no, who, what in SAID.findall(text)
     ]

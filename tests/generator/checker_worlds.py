@@ -43,7 +43,7 @@ def _files(question, results):
 
 
 def _calendar(question, results):
-    hours = int(re.search(r"meeting of (\d+) hours", question)[1])
+    hours = int(re.search(r"meeting of (\d+) hours?\b", question)[1])
     for place, events in enumerate(results):
         if isinstance(events, str):
             continue
