@@ -18,11 +18,11 @@ FRAMES = (
     "For {name} we see that the road goes {expr}. Marked now: {value}.",
 )
 COUNTED = (
-    "{Name}: {expr} are marked, and their number is {value}.",
-    "For {name}: {expr} are marked, and their number is {value}.",
-    "We come to {name}: {expr} are marked, and their number is {value}.",
-    "Now {name}: {expr} are marked, and their number is {value}.",
-    "This gives {name}: {expr} are marked, and their number is {value}.",
+    "{Name}: marked at the end: {expr}; number of points: {value}.",
+    "For {name}: marked at the end: {expr}; number of points: {value}.",
+    "We come to {name}: marked at the end: {expr}; number of points: {value}.",
+    "Now {name}: marked at the end: {expr}; number of points: {value}.",
+    "This gives {name}: marked at the end: {expr}; number of points: {value}.",
 )
 
 

@@ -783,7 +783,9 @@ def reachability(problem):
 
 
 def read_roads(text, rules):
-    if found := re.search(r"the count: (.*) are marked, and their number is (\d+)\.$", text, re.I):
+    if found := re.search(
+        r"the count: marked at the end: (.*); number of points: (\d+)\.$", text, re.I
+    ):
         listed = set(found[1].split(", "))
         last = rules.about["last"]
         return Statement("the count", int(found[2]), lambda get: listed == get(last))

@@ -59,10 +59,13 @@ def test_the_classifier_would_see_a_giveaway(made):
         assert found > chance + 3 * MARGIN
 
 
-def test_a_calculator_finds_few_errors_of_long_solutions():
-    rows = list(solutions(13, 120, difficulty=4, correct_share=0))
-    shares = calculated(rows)
-    assert mean(shares.values()) <= BY_CALCULATOR
+def test_a_calculator_and_words_find_few_errors_of_long_solutions():
+    """A small part of `python -m tests.generator.checked`: only a large hint would be seen here."""
+    rows = list(solutions(13, 240, difficulty=4))
+    assert mean(calculated(rows).values()) <= BY_CALCULATOR
+    look = Look(rows)
+    for found, chance in (look.error_or_correct(120), look.wrong_step(120)):
+        assert found <= chance + 4 * MARGIN
 
 
 def test_right_and_wrong_solutions_are_alike(made):

@@ -12,7 +12,7 @@ from misstep.generator._graph import DeadEndError
 from misstep.registry import MisstepError
 from misstep.samples import third_of
 
-PINNED = "8db6bdff63b41be23a57415702658025ab3954cffba793805d5e72b01210e033"
+PINNED = "b310827e41082924e6322a2b67db5e9671e8d37bb2a4df052f1b6f1af5c969a7"
 """Of the first rows of seed 7. If this changes, VERSION must change too."""
 
 
