@@ -84,8 +84,8 @@ def build(random: Random, size: int, difficulty: int) -> Problem:
     asked = "At which hour are all tasks done?"
     last = sheet.compute("the end of all tasks", LATEST, ends, *dropped)
     if size % 2:
-        unit, other = random.sample(list(PARTS), 2)
+        unit, mistaken = random.sample(list(PARTS), 2)
         asked = f"Counted in {unit} from hour 0, when are all tasks done?"
-        slip = Slip("unit", MULTIPLY, (last, PARTS[other]))
+        slip = Slip("unit", MULTIPLY, (last, PARTS[mistaken]))
         sheet.compute(f"the end of all tasks in {unit}", MULTIPLY, (last, PARTS[unit]), slip)
     return Problem(" ".join([*text, asked]), sheet.nodes)
