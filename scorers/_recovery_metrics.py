@@ -5,10 +5,9 @@ any input. It is nan if its set of samples is empty. The value of a sample is th
 epochs. A run registers few metrics. `recovery_table` has all.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import nan
+from itertools import product
 from statistics import mean
 from typing import Any, cast
 
@@ -24,15 +23,7 @@ from misstep.samples import (
     Variation,
     third_of,
 )
-from misstep.scorers._intervals import (
-    UNDEFINED,
-    Draws,
-    Estimate,
-    from_draws,
-    multinomial_draws,
-    paired_difference,
-    share,
-)
+from misstep.scorers._intervals import Estimate, paired_difference, paired_ratio, share
 from misstep.verdicts import Unread
 
 LENGTHS = ((6, "1-6"), (12, "7-12"), (24, "13-24"))
@@ -223,72 +214,28 @@ def _comparisons(samples: Sequence[RecoverySample]) -> dict[str, Estimate]:
         found["recovery_rate"] = _recovery_rate(samples)
     if {"XC", "XI"} <= right.keys():
         found["recovery_rate_external"] = _recovery_rate(samples, "XC", "XI")
-    rates = {name: mean(values) if values else nan for name, values in right.items()}
-    draws = _Resamples(right, clusters) if "XI" in right and samples else None
-    for ratio, (needed, value) in _RATIOS.items():
-        if needed <= right.keys():
-            known = draws and from_draws(float(value(rates)), draws.of(value))
-            found[ratio] = known or UNDEFINED
+    for ratio, (needed, parts) in _RATIOS.items():
+        if set(needed) <= right.keys():
+            hits = [right[name] for name in needed]
+            found[ratio] = paired_ratio(
+                [parts(*row) for row in zip(*hits, strict=True)],
+                [parts(*row) for row in product((0.0, 1.0), repeat=len(needed))],
+                clusters,
+            )
     return found
 
 
-def _blind_spot(rates: Mapping[str, Any], own: str = "IR") -> Any:  # noqa: ANN401
-    """Return how much worse the model's own error is corrected, as a share; nan if XI is 0."""
-    return _divided(rates["XI"] - rates[own], rates["XI"])
-
-
-def _reduction(rates: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    """Return by which share a marker reduces the blind spot; nan unless there is one."""
-    import numpy as np
-
-    before = _blind_spot(rates)
-    with np.errstate(invalid="ignore"):
-        positive = np.where(np.asarray(before) > 0, before, 0.0)
-    return 1 - _divided(_blind_spot(rates, "IRm"), positive)
-
-
-def _divided(part: Any, whole: Any) -> Any:  # noqa: ANN401
-    """Return part divided by whole; nan where whole is 0."""
-    import numpy as np
-
-    whole = np.asarray(whole, dtype=np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(whole == 0, nan, np.asarray(part, dtype=np.float64) / whole)
-
-
-_RATIOS: dict[str, tuple[set[str], Callable[[Mapping[str, Any]], Any]]] = {
+_RATIOS: dict[str, tuple[tuple[Variation, ...], Callable[..., tuple[float, float]]]] = {
     "net_own_error_gap": (
-        {"XI", "IR", "XC", "CR"},
-        lambda rates: (rates["XI"] - rates["IR"]) - (rates["XC"] - rates["CR"]),
+        ("XI", "IR", "XC", "CR"),
+        lambda xi, ir, xc, cr: ((xi - ir) - (xc - cr), 1.0),
     ),
-    "blind_spot": ({"XI", "IR"}, _blind_spot),
-    "blind_spot_with_marker": ({"XI", "IRm"}, lambda rates: _blind_spot(rates, "IRm")),
-    "blind_spot_reduction": ({"XI", "IR", "IRm"}, _reduction),
+    "blind_spot": (("XI", "IR"), lambda xi, ir: (xi - ir, xi)),
+    "blind_spot_with_marker": (("XI", "IRm"), lambda xi, irm: (xi - irm, xi)),
+    # 1 - (XI - IRm) / XI divided by (XI - IR) / XI. There must be a blind spot to reduce.
+    "blind_spot_reduction": (("XI", "IR", "IRm"), lambda xi, ir, irm: (irm - ir, xi - ir)),
 }
-"""Metrics of several rates, and the variations that they need. Their intervals are percentiles of
-resamples of the problems."""
-
-
-class _Resamples:
-    """The rates of all variations in resamples of the problems (clusters of samples)."""
-
-    def __init__(self, right: Mapping[str, Sequence[float]], clusters: Sequence[str]) -> None:
-        import numpy as np
-
-        sums: dict[str, list[float]] = {}
-        for cluster, *hits in zip(clusters, *right.values(), strict=True):
-            totals = sums.setdefault(cluster, [0.0] * (len(hits) + 1))
-            for place, hit in enumerate([1.0, *hits]):
-                totals[place] += hit
-        # Problems with the same results are drawn together.
-        kinds = Counter(tuple(totals) for totals in sums.values())
-        drawn = multinomial_draws(list(kinds.values())) @ np.array(list(kinds))
-        self._rates = {name: drawn[:, i] / drawn[:, 0] for i, name in enumerate(right, start=1)}
-
-    def of(self, value: Callable[[Mapping[str, Any]], Any]) -> Draws:
-        """Return a metric in each resample."""
-        draws: Draws = value(self._rates)
-        return draws
+"""Metrics that are a ratio: the variations that they need, and top and bottom of one problem."""
 
 
 def _recovery_rate(

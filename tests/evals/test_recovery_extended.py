@@ -242,7 +242,12 @@ def test_equal_answers_have_no_gap_and_a_zero_rate_has_no_blind_spot():
     rows = [sample_values(Random(seed), copy=True) for seed in range(60)]
     found = recovery_table([], [scored(i, row) for i, row in enumerate(rows)])
     assert (found["own_error_gap"], found["blind_spot"], found["net_own_error_gap"]) == (0, 0, 0)
+    for name in ("own_error_gap", "blind_spot", "net_own_error_gap"):
+        assert found[f"{name}_lower"] < -0.01, name
+        assert found[f"{name}_upper"] > 0.01, name
     assert isnan(found["blind_spot_reduction"])
+    # None of 60 pairs differs, by at most 2: the score interval ends at 2 z² / (60 + z²).
+    assert found["net_own_error_gap_upper"] == pytest.approx(2 * 3.8415 / 63.8415, abs=1e-4)
     none = [row | {"XI": 0} for row in rows]
     found = recovery_table([], [scored(i, row) for i, row in enumerate(none)])
     for name in ("blind_spot", "blind_spot_with_marker", "blind_spot_reduction"):
