@@ -258,13 +258,15 @@ def _score(
         words = f"No mark: {UNREAD_TEXT[unread]}"
     if grade.decision:
         words += f"; reason {'right' if reason else 'not right'} by {grade.grader}"
+    value = {
+        "mark": float(right_mark),
+        "step": float(step_right),
+        "first_error": float(verdict == about.label),
+    }
+    if grade.grader is not None:
+        value["reason"] = float(bool(reason))
     return Score(
-        value={
-            "mark": float(right_mark),
-            "step": float(step_right),
-            "reason": float(bool(reason)),
-            "first_error": float(verdict == about.label),
-        },
+        value=value,
         answer=answer,
         explanation=f"{words}; the solution is {gold}.",
         reason=REASONS[unread] if unread else None,

@@ -28,6 +28,7 @@ class MarkingSample:
     mark: float
     step: float
     reason: float
+    """nan without a grader."""
     first_error: float
     has_error: bool
     usable: bool
@@ -72,7 +73,7 @@ def _sample(scored: SampleScore) -> MarkingSample:
     return MarkingSample(
         mark=numbers["mark"],
         step=numbers["step"],
-        reason=numbers["reason"],
+        reason=numbers.get("reason", nan),
         first_error=numbers["first_error"],
         has_error=about.has_error,
         usable="label_problem" not in metadata,
@@ -166,7 +167,13 @@ def _draws(subjects: Sequence[Sequence[MarkingSample]]) -> Draws:
             root = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
             mcc = np.nan_to_num(np.maximum(0.0, (tp * tn - fp * fn) / root))
             scores.append((_MARK * mcc + _STEP * steps / wrong) / (_MARK + _STEP))
-    return np.nanmean(scores, axis=0) if scores else np.full(1, nan)
+    if not scores:
+        return np.full(1, nan)
+    known = ~np.isnan(scores)
+    with np.errstate(invalid="ignore"):
+        # A resample without any wrong solution has no score.
+        draws: Draws = np.sum(scores, axis=0, where=known, initial=0.0) / known.sum(axis=0)
+    return draws
 
 
 def _mcc(tp: float, tn: float, fp: float, fn: float) -> float:
