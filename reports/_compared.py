@@ -121,7 +121,11 @@ def compared_metrics(kind: str, score: ScoreRecord, subsets: int) -> list[Compar
     if kind == "error_sections":
         return list(_error_section_metrics())
     if isinstance(score.value, dict):
-        return [_share_metric(f"{name}_correct_rate", i) for i, name in enumerate(score.value)]
+        names = {name: f"{name}_correct_rate" for name in score.value}
+        if kind == "attribution":
+            names = {"step": "step_accuracy", "agent": "agent_accuracy", "both": "both"}
+        columns = list(score.value)
+        return [_share_metric(metric, columns.index(name)) for name, metric in names.items()]
     return [_share_metric("accuracy", 0)]
 
 

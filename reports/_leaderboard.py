@@ -25,6 +25,10 @@ MEAN = "mean_subset_f1_score"
 METRICS = {
     "mistake_location": ("mean_task_accuracy", "accuracy", "said_no"),
     "marking": ("mr_score_without_reason", "mr_score", "mcc", "task2_accuracy", "task3_accuracy"),
+    "attribution": (
+        *("step_accuracy", "agent_accuracy", "both", "step_within_1", "step_within_3"),
+        *("step_within_5", "random_step", "random_agent"),
+    ),
     "step_validity": ("prmscore", "simplicity", "soundness", "sensitivity", "f1", "negative_f1"),
     "first_error": ("f1_score", "error_accuracy", "correct_accuracy", MEAN),
     "error_sections": ("f1_macro", "precision_macro", "recall_macro", "f1_micro"),
@@ -42,6 +46,17 @@ SUBSET_METRIC = {"first_error": "f1_score", "error_sections": "f1_macro"}
 """The metric that is shown for each subset, by kind of run."""
 
 MOST_SUBSETS = 12
+
+PUBLISHED_RULE = "published_"
+"""The begin of the name of a metric that the paper's rule gives, beside ours."""
+BY_PUBLISHED_RULE: dict[str, tuple[str, tuple[str, ...]]] = {
+    "agent_process": ("step_labels_published", ("first_error_accuracy", "step_accuracy")),
+    "who_and_when": ("attribution_published", ("step_accuracy", "agent_accuracy")),
+    "prmbench": ("step_validity_published", ("prmscore", "simplicity", "soundness", "sensitivity")),
+    "mr_ben": ("marking_published", ("mr_score", "mcc", "task2_accuracy", "task3_accuracy")),
+}
+"""The scorer and the metrics of papers whose rule is another one than ours, by eval. Published
+results are comparable with these metrics alone."""
 
 SMALL, COMPLETE = 50, 0.9
 """A run of fewer samples, or of a smaller share of them, is not ranked beside larger ones."""
@@ -85,11 +100,19 @@ METRIC_NAMES = {
     "faithful_recovery_rate": "Faithful recovery rate",
     "accuracy": "Accuracy",
     "mean": "Mean",
+    "random_step": "Step, random guess",
+    "random_agent": "Agent, random guess",
 }
 
 
 def metric_name(metric: str) -> str:
     """The name of a metric for people."""
+    if metric.startswith(PUBLISHED_RULE):
+        own_name = metric.removeprefix(PUBLISHED_RULE)
+        names = {name for _, known in BY_PUBLISHED_RULE.values() for name in known}
+        name = next((one for one in names if own_name.endswith(f"_{one}")), own_name)
+        subset = own_name.removesuffix(name).rstrip("_")
+        return ", ".join(filter(None, [metric_name(name), subset, "published rule"]))
     for own in SUBSET_METRIC.values():
         if metric.endswith(f"_{own}") and metric not in METRIC_NAMES:
             return f"{metric.removesuffix(f'_{own}')} F1"
@@ -212,15 +235,32 @@ def _reasons(one: Benchmark, all_of_them: Sequence[Benchmark]) -> Iterator[str]:
 
 def leaderboard_metrics(benchmark: Benchmark, reading: str = "strict") -> list[str]:
     """The metrics of a benchmark's leaderboard."""
-    metrics = [run.metrics[run.scorer(reading)] for run in benchmark.runs]
+    metrics = [board_values(run, reading) for run in benchmark.runs]
     available = {name for of_run in metrics for name, value in of_run.items() if not isnan(value)}
-    wanted = list(METRICS.get(benchmark.kind, ("accuracy", "mean")))
+    headline, *others = METRICS.get(benchmark.kind, ("accuracy", "mean"))
+    published_names = BY_PUBLISHED_RULE.get(benchmark.eval, ("", ()))[1]
+    wanted = [headline, *(f"{PUBLISHED_RULE}{name}" for name in published_names), *others]
     if len(benchmark.subsets) < 2:
         available.discard(MEAN)
     of_subset = SUBSET_METRIC.get(benchmark.kind)
     if of_subset and len(benchmark.subsets) <= MOST_SUBSETS:
         wanted += [metric_key(f"{subset}_{of_subset}") for subset in benchmark.subsets]
+    wanted += [
+        f"{PUBLISHED_RULE}{metric_key(f'{subset}_{name}')}"
+        for subset in benchmark.subsets
+        for name in published_names
+    ]
     return [name for name in wanted if name in available] or [next(iter(metrics[0]))]
+
+
+def board_values(run: Run, reading: str = "strict") -> dict[str, float]:
+    """The metrics of a run in a reading, and those by the published rule if they are others."""
+    values = dict(run.metrics[run.scorer(reading)])
+    scorer = BY_PUBLISHED_RULE.get(run.eval, ("", ()))[0]
+    if scorer != run.scorer(reading):
+        by_rule = run.metrics.get(scorer, {})
+        values |= {f"{PUBLISHED_RULE}{name}": value for name, value in by_rule.items()}
+    return values
 
 
 def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFrame":
@@ -250,20 +290,26 @@ def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFr
             "rank": None,
             "tied": tied.get(run.id, ""),
             "apart": apart[run.id],
-            **_metric_columns(run.metrics[run.scorer(reading)], metrics),
+            **_metric_columns(board_values(run, reading), metrics),
         }
         for run in benchmark.runs
     ]
-    for place, row in enumerate(sorted(rows, key=lambda row: _order(row, headline))):
+    for place, row in enumerate(sorted(rows, key=lambda row: _order(row, [headline]))):
         row["rank"] = None if row["apart"] else place + 1
     rows += published_rows(benchmark, metrics)
-    return dataframe(sorted(rows, key=lambda row: _order(row, headline)))
+    return dataframe(sorted(rows, key=lambda row: _order(row, [headline, *metrics])))
 
 
-def _order(row: FrameRow, metric: str) -> tuple[bool, bool, bool, float]:
+def _order(row: FrameRow, metrics: Sequence[str]) -> tuple[bool, bool, int, float]:
     """Own runs come first, then those apart, then published results; the best first."""
-    value = row[metric]
-    return row["published"], bool(row["apart"]), isnan(value), 0.0 if isnan(value) else -value
+    return row["published"], bool(row["apart"]), *best_first(row, metrics)
+
+
+def best_first(row: FrameRow, metrics: Sequence[str]) -> tuple[int, float]:
+    """The place of a row by the first of the metrics that it has; the largest value first."""
+    known = (place for place, metric in enumerate(metrics) if not isnan(row[metric]))
+    place = next(known, len(metrics))
+    return place, -row[metrics[place]] if place < len(metrics) else 0.0
 
 
 def _apart(benchmark: Benchmark) -> dict[str, str]:
@@ -312,6 +358,8 @@ def published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[Fra
     source = benchmark.source or benchmark.data.partition("-")[0]
     source = source.removesuffix("_labels")  # a benchmark's labels alone are the same rows
     subset = benchmark.only_subset if not benchmark.subsets else ""
+    whole = benchmark.data == benchmark.source
+    begin = PUBLISHED_RULE if any(one.startswith(PUBLISHED_RULE) for one in metrics) else ""
     seen: set[tuple[object, ...]] = set()
     for table in published().values():
         # Users' own rows and the bundled sample have no published results.
@@ -324,7 +372,8 @@ def published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[Fra
             if any(asked_alike(run, protocol, table) for run in benchmark.runs)
         }
         for model, result in table.results.items():
-            values = _published_values(result, subset, benchmark.subsets)
+            found = _published_values(result, subset, benchmark.subsets, whole)
+            values = {f"{begin}{name}": value for name, value in found.items()}
             # Papers repeat rows of other papers.
             same = (model, *(cell.f1 for cell in result.subsets.values()), *result.metrics.values())
             shown = result.protocol in asked and not values.keys().isdisjoint(metrics)
@@ -375,17 +424,18 @@ def asked_alike(run: Run, protocol: str, table: PublishedTable) -> bool:
 
 
 def _published_values(
-    result: PublishedResult, subset: str, subsets: Sequence[str]
+    result: PublishedResult, subset: str, subsets: Sequence[str], whole: bool
 ) -> dict[str, float | None]:
     """The published metrics of a model in percent. A mean is over the subsets that were run."""
     metric = "f1_macro" if result.overall else "f1_score"
     if result.metrics:
         # They are results on the whole benchmark, or on the subset that their name begins with.
         begin = f"{subset}_" if subset else ""
+        begins = tuple(f"{one}_" for one in subsets)
         return {
             name.removeprefix(begin): value
             for name, value in result.metrics.items()
-            if name.startswith(begin)
+            if name.startswith(begin) and (subset or whole or name.startswith(begins))
         }
     if subset:
         if subset not in result.subsets:

@@ -31,6 +31,7 @@ from misstep.reports._leaderboard import (
     METRIC_NAMES,
     Benchmark,
     benchmarks,
+    best_first,
     is_tested,
     leaderboard,
     leaderboard_metrics,
@@ -193,20 +194,20 @@ def _section(benchmark: Benchmark, reading: str, by: str | None) -> ReportSectio
         shared=next(iter(asked)) if len(asked) == 1 and "default" not in asked else "",
         apart=benchmark.apart,
         metrics=metrics,
-        rows=list(_board_rows(table, headline)),
+        rows=list(_board_rows(table, metrics)),
         tested=bool(is_tested(benchmark, headline)) and int((own["apart"] == "").sum()) > 1,
         charts=[*drawn, *_bias_charts(benchmark.runs, samples.features)],
         samples=samples,
     )
 
 
-def _board_rows(table: "pandas.DataFrame", metric: str) -> Iterator[FrameRow]:
+def _board_rows(table: "pandas.DataFrame", metrics: Sequence[str]) -> Iterator[FrameRow]:
     """Yield own runs and published results in one order, each with the lines of tied groups.
 
     A line goes through the rows between the first and the last run of its group.
     """
     rows = table.to_dict("records")
-    rows.sort(key=lambda row: (bool(row["apart"]), inf if isnan(row[metric]) else -row[metric]))
+    rows.sort(key=lambda row: (bool(row["apart"]), *best_first(row, metrics)))
     letters = list(dict.fromkeys(x for row in rows for x in re.findall(LETTER, row["tied"])))
     spans = []
     for letter in letters:

@@ -16,7 +16,7 @@ from zipfile import ZipFile
 from inspect_ai.log import EvalLog, EvalResults, EvalSpec, list_eval_logs, read_eval_log
 
 from misstep.plain_text import printable
-from misstep.registry import MisstepError, evals
+from misstep.registry import MisstepError, evals, max_expanded_size
 from misstep.reports._samples import (
     Epoch,
     SampleRecord,
@@ -33,6 +33,7 @@ SCORERS = {
     "first_error": {"strict": "first_error", "lenient": "first_error_lenient"},
     "error_sections": {"strict": "error_sections", "published": "error_sections_published"},
     "recovery": {"strict": "recovery", "lenient": "recovery_lenient"},
+    "attribution": {"strict": "attribution"},
 }
 """The scorers of misstep by kind of run, then by reading."""
 
@@ -346,7 +347,8 @@ def read_log(location: str, header_only: bool = False) -> EvalLog:
 
 
 _LARGE, _MOST_EXPANDED = 100 << 20, 200
-"""The size and the ratio of compression from which a member of a log counts as a zip bomb."""
+"""The size and the ratio of compression from which a member of a log counts as a zip bomb, if the
+user sets no other size."""
 
 
 def _refuse_bomb(location: str) -> None:
@@ -354,13 +356,15 @@ def _refuse_bomb(location: str) -> None:
     place = location.removeprefix("file://")
     if not place.endswith(".eval") or "://" in place:
         return
+    allowed = max_expanded_size()
     with ZipFile(place) as archive:
         for member in archive.infolist():
-            if member.file_size > max(_LARGE, _MOST_EXPANDED * member.compress_size):
+            most = allowed or max(_LARGE, _MOST_EXPANDED * member.compress_size)
+            if member.file_size > most:
                 raise MisstepError(
                     f"{location}: {printable(member.filename)} would expand from "
-                    f"{member.compress_size:,} to {member.file_size:,} bytes. No run writes such a "
-                    "log; it is not read."
+                    f"{member.compress_size:,} to {member.file_size:,} bytes, and {most:,} are "
+                    "allowed. If you trust the log, allow more bytes with --max-size."
                 )
 
 

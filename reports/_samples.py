@@ -144,7 +144,8 @@ class ScoreRecord:
         """The headline value, from 0 to 1: IR for error recovery, F1 for erroneous sections."""
         if not isinstance(self.value, dict):
             return self.value
-        return self.value.get("IR", next(iter(self.value.values())))
+        headline = "step" if "agent" in self.value else "IR"  # Who&When's agent comes first.
+        return self.value.get(headline, next(iter(self.value.values())))
 
     @property
     def predicted(self) -> int | None:

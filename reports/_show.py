@@ -8,7 +8,17 @@ from math import isnan, nan
 from misstep.registry import UNREAD_METRICS, cautions, sources
 from misstep.reports._breakdowns import accuracy_by
 from misstep.reports._frames import run_cost
-from misstep.reports._leaderboard import MEAN, METRICS, Benchmark, benchmarks, published_rows
+from misstep.reports._leaderboard import (
+    BY_PUBLISHED_RULE,
+    MEAN,
+    METRICS,
+    PUBLISHED_RULE,
+    Benchmark,
+    benchmarks,
+    board_values,
+    leaderboard_metrics,
+    published_rows,
+)
 from misstep.reports._runs import Run
 from misstep.reports._samples import SampleRecord
 from misstep.scorers import f1_estimate, share
@@ -21,11 +31,6 @@ _GROUPINGS = ("relative_position", "error_kind")
 STEP_KIND = "step_kind"
 """The grouping of all steps, not of samples: they call a tool, or are text only."""
 _THIRDS = {"early", "middle", "late"}
-_BY_PUBLISHED_RULE = {
-    "agent_process": ("step_labels_published", "first_error_accuracy"),
-    "who_and_when": ("attribution_published", "Algorithm-Generated_step_accuracy"),
-}
-"""The scorer and the metric of papers whose rule is another one than ours, by eval."""
 
 
 @dataclass(frozen=True)
@@ -257,11 +262,11 @@ def _nearest_published(
     [benchmark] = benchmarks([run])
     if not _is_whole(run, benchmark):
         return None
-    if run.eval in _BY_PUBLISHED_RULE:
-        scorer, headline = _BY_PUBLISHED_RULE[run.eval]
-        headline = headline.removeprefix(f"{benchmark.only_subset}_")
-        metrics = run.metrics.get(scorer, {})
     metric = MEAN if benchmark.subsets and MEAN in metrics else headline
+    if run.eval in BY_PUBLISHED_RULE:
+        metrics = board_values(run)
+        names = [one for one in leaderboard_metrics(benchmark) if one.startswith(PUBLISHED_RULE)]
+        metric = next((name for name in names if any(published_rows(benchmark, [name]))), metric)
     own = metrics.get(metric, nan)
     rows = [row for row in published_rows(benchmark, [metric]) if not isnan(row[metric])]
     if not rows or isnan(own):
@@ -269,7 +274,8 @@ def _nearest_published(
     name = run.model.rpartition("/")[2].lower()
     nearest = min(rows, key=lambda row: (row["model"].lower() != name, abs(row[metric] - own)))
     source, _, protocol = str(nearest["source"]).partition("; ")
-    return PublishedValue(nearest["model"], nearest[metric], metric, protocol, source, own)
+    plain = metric.removeprefix(PUBLISHED_RULE)
+    return PublishedValue(nearest["model"], nearest[metric], plain, protocol, source, own)
 
 
 def _is_whole(run: Run, benchmark: Benchmark) -> bool:
