@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from misstep.cli._options import json_option, log_dir_option
+from misstep.cli._options import json_option, log_dir_option, max_size_option
 from misstep.cli._output import new_table, print_json, print_lines, shown, write_output
 from misstep.reports import (
     RunEstimate,
@@ -43,6 +43,7 @@ _WIDTH = 160
 @click.option("--price", "price_only", is_flag=True, help="Print the estimated price and stop.")
 @log_dir_option()
 @json_option
+@max_size_option
 def find_errors(
     log: str,
     model: str | None,

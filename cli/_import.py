@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 from rich.console import Console
 
-from misstep.cli._options import json_option, log_dir_option
+from misstep.cli._options import json_option, log_dir_option, max_size_option
 from misstep.cli._output import (
     finished_results,
     print_json,
@@ -32,6 +32,7 @@ from misstep.reports import ImportedLog, import_files, some_ids
 @click.option("--partial", is_flag=True, help="Import step scores that end before the last step.")
 @log_dir_option()
 @json_option
+@max_size_option
 def import_results(
     files: tuple[str, ...],
     source: str | None,

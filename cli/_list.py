@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from misstep.cli._options import json_option
+from misstep.cli._options import json_option, max_size_option
 from misstep.cli._output import new_table, print_json, print_lines, shown
 from misstep.loaders import Summary, check_file, fetch, fetch_wording, mirror, summary_of
 from misstep.registry import sources
@@ -133,6 +133,7 @@ def data() -> None:
 @data.command()
 @click.argument("file")
 @json_option
+@max_size_option
 def check(file: str, as_json: bool) -> None:
     """List every problem of every bad row of FILE, or summarise FILE if it has none.
 

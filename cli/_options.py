@@ -1,11 +1,14 @@
 """Options that several commands share: one name and one meaning everywhere."""
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 import click
+
+from misstep.registry import MAX_SIZE
 
 _READINGS = {
     "strict": "the headline scores",
@@ -34,6 +37,22 @@ class SampleLimit(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{value!r} contains no sample. Samples are counted from 1.")
         return start, stop
 
+
+def _allow_size(ctx: click.Context, param: click.Parameter, value: int | None) -> None:
+    """Set the environment variable, so that other processes of the command see the size too."""
+    if value is not None:
+        os.environ[MAX_SIZE] = str(value)
+
+
+max_size_option = click.option(
+    "--max-size",
+    type=click.IntRange(1),
+    metavar="BYTES",
+    expose_value=False,
+    callback=_allow_size,
+    help=f"Most bytes that a compressed file or log may expand to. Default: {MAX_SIZE}, or 4 GB "
+    "for rows.",
+)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.")
 

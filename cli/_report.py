@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from misstep.cli._options import output_option, reading_option
+from misstep.cli._options import max_size_option, output_option, reading_option
 from misstep.cli._output import print_lines, write_output
 from misstep.registry import MisstepError
 from misstep.reports import (
@@ -38,6 +38,7 @@ from misstep.reports import (
     is_flag=True,
     help="Also write tables, methods and references for a paper to the folder of --figures.",
 )
+@max_size_option
 def write_report(
     places: tuple[str, ...],
     output: Path,

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from misstep.cli._options import json_option, output_option, reading_option
+from misstep.cli._options import json_option, max_size_option, output_option, reading_option
 from misstep.cli._output import print_json, print_lines, print_runs, print_summary, write_output
 from misstep.registry import MisstepError
 from misstep.reports import (
@@ -28,6 +28,7 @@ _MOST_SCREENS = 3
 @click.command("show")
 @click.argument("places", nargs=-1, required=True, metavar="LOG...")
 @json_option
+@max_size_option
 def show(places: tuple[str, ...], as_json: bool) -> None:
     """Print the results of each LOG at a glance. LOG is a log, or a folder of logs.
 
@@ -73,6 +74,7 @@ def plot() -> None:
     help="Draw a group of bars for each task, position of the mistake, or number of steps.",
 )
 @reading_option("strict", "lenient")
+@max_size_option
 def plot_recovery(logs: tuple[str, ...], output: Path, by: RecoveryGrouping, reading: str) -> None:
     """Draw how often models are right in the three variations of error-recovery LOGs.
 
@@ -96,6 +98,7 @@ def plot_recovery(logs: tuple[str, ...], output: Path, by: RecoveryGrouping, rea
     "Folder for the files. Default: results/processbench, results/search, or results/<model> "
     "for the format processbench.",
 )
+@max_size_option
 def export_results(logs: tuple[str, ...], file_format: str, output: Path | None) -> None:
     """Write the results of LOGs to files.
 

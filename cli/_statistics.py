@@ -9,6 +9,7 @@ from rich.console import Console
 from misstep.cli._options import (
     count_option,
     json_option,
+    max_size_option,
     output_option,
     reading_option,
     show_option,
@@ -94,6 +95,7 @@ from misstep.reports import (
 @show_option(20, "samples on which the runs differ")
 @click.option("--markdown", is_flag=True, help="Print Markdown, not a table.")
 @json_option
+@max_size_option
 def compare_runs(
     logs: tuple[str, ...],
     reading: str,
@@ -149,6 +151,7 @@ _Share = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.option("--alpha", default=ALPHA, type=_Share, help="Level of the test.")
 @click.option("--power", default=POWER, type=_Share, help="Wanted power.")
 @json_option
+@max_size_option
 def power_of(
     what: tuple[str, ...],
     accuracies: tuple[float, float] | None,
@@ -217,6 +220,7 @@ def _groups(
 )
 @output_option("FOLDER", "Folder for the curves, as charts and as data.")
 @json_option
+@max_size_option
 def threshold(logs: tuple[str, ...], tune: str, output: Path | None, as_json: bool) -> None:
     """Tune the threshold of first-error LOGs that have rewards.
 
@@ -268,6 +272,7 @@ def _files(folder: Path, tuned: TunedThreshold) -> dict[Path, bytes]:
 )
 @output_option("FOLDER", "Folder for the table as CSV and for the chart.")
 @json_option
+@max_size_option
 def best_of_n_table(
     files: tuple[str, ...], ns: tuple[int, ...], draws: Draws, output: Path | None, as_json: bool
 ) -> None:
@@ -332,6 +337,7 @@ _FEW_CRITICS = 10
 @reading_option("strict", "lenient", "published")
 @output_option("FOLDER", "Folder for rows.csv, critics.csv and set.txt.")
 @json_option
+@max_size_option
 def calibrate_rows(
     logs: tuple[str, ...],
     item_model: Literal["rasch", "2pl"],

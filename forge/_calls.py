@@ -190,7 +190,7 @@ async def ask_once(
     if kept is not None and (known := kept.read(key)) is not None:
         transcript().info({"answer of an earlier run": known.completion}, source="misstep")
         return known
-    with short_errors():
+    with short_errors(model):
         output = await model.generate(list(messages), config=config)
     if kept is not None and output.stop_reason != "content_filter":
         kept.add(key, output)

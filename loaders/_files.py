@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import fsspec
 
-from misstep.registry import DataError, user_path
+from misstep.registry import MAX_SIZE, DataError, max_expanded_size, user_path
 
 FORMATS = (".json", ".jsonl", ".csv", ".parquet")
 
@@ -26,8 +26,6 @@ RawRow = tuple[int, Any]
 
 _BATCH = 512
 """Rows of a Parquet file that are in memory at a time."""
-MAX_SIZE = "MISSTEP_MAX_SIZE"
-"""The environment variable with the most bytes that a compressed file may expand to."""
 _MAX_EXPANDED = 4 << 30
 _COMPRESSED = (".gz", ".bz2", ".xz", ".lzma", ".zip", ".zst")
 _BUFFER = 1 << 20
@@ -77,7 +75,7 @@ class _Bounded(io.RawIOBase):
 
     def __init__(self, stream: IO[bytes], address: str) -> None:
         self._stream, self._address, self._read = stream, address, 0
-        self._most = int(os.environ.get(MAX_SIZE, _MAX_EXPANDED))
+        self._most = max_expanded_size() or _MAX_EXPANDED
 
     def readable(self) -> bool:
         return True
@@ -92,7 +90,8 @@ class _Bounded(io.RawIOBase):
         if self._read > self._most:
             raise DataError(
                 f"{self._address}: it expands to more than {self._most:,} bytes. If you trust the "
-                f"file, set {MAX_SIZE} to the number of bytes that you allow."
+                f"file, set {MAX_SIZE} (or --max-size of misstep's commands) to the number of "
+                "bytes that you allow."
             )
         buffer[: len(content)] = content
         return len(content)

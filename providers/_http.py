@@ -1,8 +1,7 @@
 """An HTTP client on aiohttp, which takes less CPU time than the client of openai or httpx."""
 
 import json
-import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import lru_cache
 from random import uniform
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,6 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 from anyio.lowlevel import RunVar
-from inspect_ai.model import ModelAPI
 from tenacity import RetryCallState
 
 from misstep._inspect_private import RetryDecision
@@ -23,10 +21,6 @@ if TYPE_CHECKING:  # aiohttp is slow to import
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30 * 60
 _LONGEST_ERROR, _LONGEST_TEXT, _MOST_PARTS = 2_000, 1_000, 20
 """Bytes of an error response that is kept whole; characters and parts of a longer one."""
-_LONGEST_READ = 10_000_000
-"""Bytes of a compressed error response that are read."""
-_ANY_HEADER = zlib.MAX_WBITS + 32
-"""Decompress gzip and zlib."""
 _LONGEST_RETRY_AFTER = 120
 """Seconds. A longer wait that a server asks for is ignored."""
 
@@ -115,17 +109,18 @@ def _short_error(content: bytes) -> bytes:
     if len(content) <= _LONGEST_ERROR:
         return content
     try:
-        return json.dumps(_short_texts(json.loads(content))).encode()
+        return json.dumps(short_texts(json.loads(content))).encode()
     except (ValueError, RecursionError):
         return content[:_LONGEST_ERROR]
 
 
-def _short_texts(content: Any) -> Any:  # noqa: ANN401
+def short_texts(content: Any) -> Any:  # noqa: ANN401
+    """Return the content of a JSON document with its texts and lists shortened."""
     if isinstance(content, dict):
         kept = list(content.items())[:_MOST_PARTS]
-        return {str(name)[:_LONGEST_TEXT]: _short_texts(value) for name, value in kept}
+        return {str(name)[:_LONGEST_TEXT]: short_texts(value) for name, value in kept}
     if isinstance(content, list):
-        return [_short_texts(value) for value in content[:_MOST_PARTS]]
+        return [short_texts(value) for value in content[:_MOST_PARTS]]
     return shortened_text(content, _LONGEST_TEXT) if isinstance(content, str) else content
 
 
@@ -155,37 +150,3 @@ def retry_wait(should_retry: Callable[[Exception], bool | RetryDecision]) -> Cal
         return min(doubled, _LONGEST_WAIT) * uniform(0.75, 1)  # noqa: S311 (not a secret)
 
     return wait
-
-
-def bound_error_bodies(api: ModelAPI) -> None:
-    """Make the HTTP client of one of Inspect's providers shorten the bodies of error responses.
-
-    The providers that speak OpenAI's API keep their client in `http_client`. Other providers are
-    left as they are.
-    """
-    client = getattr(api, "http_client", None)
-    hooks = getattr(client, "event_hooks", None)
-    if client is not None and hooks and _shorten_response not in hooks["response"]:
-        client.event_hooks = {**hooks, "response": [*hooks["response"], _shorten_response]}
-
-
-async def _shorten_response(response: Any) -> None:  # noqa: ANN401 (of httpx or of httpx2)
-    encoding = response.headers.get("content-encoding", "identity")
-    if response.status_code < 400 or encoding not in ("identity", "gzip", "deflate"):
-        return
-    whole = response.stream
-    # The client accepts streams of its own library only.
-    base = next(one for one in type(whole).__mro__ if one.__name__ == "AsyncByteStream")
-
-    class ShortStream(base):  # type: ignore[misc, valid-type]
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            content = b"".join([part async for part in whole])
-            if encoding != "identity":
-                content = zlib.decompressobj(_ANY_HEADER).decompress(content, _LONGEST_READ)
-            yield _short_error(content)
-
-        async def aclose(self) -> None:
-            await whole.aclose()
-
-    response.stream = ShortStream()
-    response.headers.pop("content-encoding", None)

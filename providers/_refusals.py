@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Awaitable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
+from functools import wraps
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from inspect_ai.model import Model, ModelAPI, ModelName, ModelOutput, model_roles
 
 from misstep._inspect_private import active_model
-from misstep.providers._http import bound_error_bodies, shortened_text
+from misstep.providers._http import short_texts, shortened_text
 from misstep.registry import ModelError, find_provider
 
 
@@ -77,20 +79,22 @@ def refusal_in(text: str) -> Refusal | None:
     return next((kind for kind, words in _WORDS.items() if words.search(text)), None)
 
 
-_LONGEST = 3_000
-"""Characters of an error message. Inspect takes quadratic time to print and log a longer one."""
+_LONGEST, _LONGEST_OF_API = 3_000, 1_000
+"""Characters of an error message, and of one that an API gives, to which Inspect adds the request.
+Inspect takes quadratic time to print and log a longer one."""
 
 
 @contextmanager
-def short_errors() -> Iterator[None]:
+def short_errors(*models: Model) -> Iterator[None]:
     """Shorten the messages of errors inside the `with` block: a server can send any text.
 
-    Inspect formats an error before it gets here, so its providers shorten error responses too.
+    Args:
+        models: Models that are called, if they are not the model under test or that of a role.
     """
-    for known in (active_model(), *model_roles().values()):
+    for known in (active_model(), *model_roles().values(), *models):
         for model in known if isinstance(known, list) else [known]:
             if model is not None:
-                bound_error_bodies(model.api)
+                shorten_errors_of(model.api)
     try:
         yield
     except Exception as error:
@@ -98,22 +102,60 @@ def short_errors() -> Iterator[None]:
         raise
 
 
-def _shorten(error: BaseException) -> None:
+_SHORT = "misstep_short_errors"
+"""The attribute that marks a method that shortens errors."""
+
+
+def shorten_errors_of(api: ModelAPI) -> None:
+    """Make the API of a model shorten the messages of its errors.
+
+    Inspect formats an error, with its traceback, when the API raises or returns it. So this one
+    object gets a method `generate` that shortens errors first. No class is changed.
+    """
+    whole = api.generate
+    if hasattr(whole, _SHORT):
+        return
+
+    @wraps(whole)
+    async def generate(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+        try:
+            result = await whole(*arguments, **options)
+        except Exception as error:
+            _shorten(error, _LONGEST_OF_API)
+            raise
+        output = result[0] if isinstance(result, tuple) else result
+        if isinstance(output, Exception):
+            _shorten(output, _LONGEST_OF_API)
+        return result
+
+    setattr(generate, _SHORT, True)
+    api.generate = generate  # type: ignore[method-assign]
+
+
+def _shorten(error: BaseException, longest: int = _LONGEST) -> None:
+    """Shorten the texts of an error and of its causes, wherever SDKs keep them."""
     chain: list[BaseException] = []
     following: BaseException | None = error
     while following is not None and following not in chain:
         chain.append(following)
         following = following.__cause__ or following.__context__
     for one in chain:
-        if any(isinstance(part, str) and len(part) > _LONGEST for part in one.args):
+        if any(isinstance(part, str) and len(part) > longest for part in one.args):
             one.args = tuple(
-                shortened_text(part, _LONGEST) if isinstance(part, str) else part
+                shortened_text(part, longest) if isinstance(part, str) else part
                 for part in one.args
             )
         for name in ("message", "provider_message"):
             text = getattr(one, name, None)
-            if isinstance(text, str) and len(text) > _LONGEST:
-                setattr(one, name, shortened_text(text, _LONGEST))
+            if isinstance(text, str) and len(text) > longest:
+                _set(one, name, shortened_text(text, longest))
+        if isinstance(body := getattr(one, "body", None), str | dict | list):
+            _set(one, "body", short_texts(body))
+
+
+def _set(error: BaseException, name: str, value: object) -> None:
+    with suppress(AttributeError):  # of some errors it is a property
+        setattr(error, name, value)
 
 
 async def output_or_too_long(model: str, call: Awaitable[ModelOutput]) -> ModelOutput:

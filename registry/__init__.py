@@ -77,7 +77,14 @@ from misstep.registry._sources import (
     sources,
     wordings,
 )
-from misstep.registry._user_input import find_secret, parse_yaml, task_arguments, user_path
+from misstep.registry._user_input import (
+    MAX_SIZE,
+    find_secret,
+    max_expanded_size,
+    parse_yaml,
+    task_arguments,
+    user_path,
+)
 from misstep.registry._variants import (
     CHARACTERS_PER_TOKEN,
     Eval,

@@ -1,5 +1,6 @@
 """What users write: YAML, task arguments, paths, and secrets that must not be kept."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -182,3 +183,17 @@ def _is_secret(name: str) -> bool:
         return False
     is_model_token = words[-1] == "token" and len(words) > 1 and words[-2] in _MODEL_TOKENS
     return bool(_ALWAYS.intersection(words)) or (words[-1] in _AT_THE_END and not is_model_token)
+
+
+MAX_SIZE = "MISSTEP_MAX_SIZE"
+"""The environment variable with the most bytes that a compressed file may expand to."""
+
+
+def max_expanded_size() -> int | None:
+    """Return the most bytes that a compressed file or log may expand to, if the user set it."""
+    text = os.environ.get(MAX_SIZE)
+    if text is None:
+        return None
+    if not text.isdecimal() or not int(text):
+        raise MisstepError(f"{MAX_SIZE}={text}: a number of bytes is needed, such as 8000000000.")
+    return int(text)

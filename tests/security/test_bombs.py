@@ -5,7 +5,9 @@ import json
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
+from click.testing import CliRunner
 
+from misstep.cli._main import cli
 from misstep.loaders import load_rows
 from misstep.registry import DataError, MisstepError
 from misstep.registry._user_input import read_yaml
@@ -46,7 +48,7 @@ def test_a_compressed_file_is_read_up_to_a_size(tmp_path, monkeypatch, name):
         assert load_rows(str(path))[0].id == "a"
 
 
-def test_a_log_that_is_a_zip_bomb_is_not_read(tmp_path):
+def test_a_log_that_is_a_zip_bomb_is_not_read(tmp_path, monkeypatch):
     path = tmp_path / "run.eval"
     six_samples(path)
     with (
@@ -58,3 +60,16 @@ def test_a_log_that_is_a_zip_bomb_is_not_read(tmp_path):
     with pytest.raises(MisstepError, match=r"bomb_epoch_1\.json would expand from"):
         export_log(str(path), "json")
     assert "would expand" in read_logs(str(path)).skipped[0].reason
+    # A user who trusts the log may allow its size.
+    monkeypatch.setenv("MISSTEP_MAX_SIZE", "1")
+    result = CliRunner().invoke(cli, ["show", str(path), "--max-size", str(200 << 20)])
+    assert "would expand" not in result.output
+    assert "would expand" not in str(result.exception)
+
+
+def test_a_size_that_is_none_is_refused_by_name(tmp_path, monkeypatch):
+    path = tmp_path / "rows.jsonl.gz"
+    path.write_bytes(gzip.compress(b"{}"))
+    monkeypatch.setenv("MISSTEP_MAX_SIZE", "4 GB")
+    with pytest.raises(MisstepError, match="MISSTEP_MAX_SIZE=4 GB: a number of bytes is needed"):
+        load_rows(str(path))
