@@ -100,6 +100,7 @@ METRIC_NAMES = {
     "faithful_recovery_rate": "Faithful recovery rate",
     "accuracy": "Accuracy",
     "mean": "Mean",
+    "both": "Agent and step",
     "random_step": "Step, random guess",
     "random_agent": "Agent, random guess",
 }

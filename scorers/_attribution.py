@@ -11,7 +11,7 @@ from inspect_ai.solver import TaskState
 
 from misstep.plain_text import metric_values
 from misstep.samples import AttributionMetadata, AttributionRecord, critic_verdict
-from misstep.scorers._first_error import votes_of
+from misstep.scorers._first_error import quoted_steps, votes_of
 from misstep.scorers._intervals import share
 from misstep.scorers._votes import tally
 from misstep.verdicts import Unread
@@ -231,11 +231,15 @@ def score_blame(blame: Blame, about: AttributionMetadata) -> Score:
         metadata["unread"] = " and ".join(missing)
     shown = "nobody" if blame.agent is None else blame.agent
     where = "no step" if blame.step is None else f"step {blame.step}"
+    told = (
+        f"Blamed: {shown}, {where}. To blame: {about.mistake_agent}, step {about.label} (of 0 to "
+        f"{len(about.steps) - 1})."
+    )
+    quoted = {"To blame": about.label, "Blamed": None if step else blame.step}
     return Score(
         value={"agent": float(agent), "step": float(step), "both": float(agent and step)},
         answer=f"{shown}, {where}",
-        explanation=f"Blamed: {shown}, {where}. To blame: {about.mistake_agent}, step "
-        f"{about.label} (of 0 to {len(about.steps) - 1}).",
+        explanation="\n".join([told, *quoted_steps(quoted, about.steps)]),
         reason="invalid_response_format" if missing else None,
         metadata=metadata,
     )

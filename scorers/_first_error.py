@@ -1,6 +1,6 @@
 """The first-error scorers: strict and lenient, from the same output."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
@@ -199,20 +199,26 @@ def step_table(score: Score, label: Verdict, steps: Sequence[str]) -> str:
         if rewards:
             reward = rewards[step] if step < len(rewards) else None
             cells.append("–" if reward is None else f"{reward:.3f}")
-        cells.append(markdown_text(shortened(steps[step], _FIRST_WORDS)))
+        cells.append(markdown_text(shortened(_own_text(steps[step], step), _FIRST_WORDS)))
         lines.append(f"| {' | '.join(cells)} |")
     quoted = {"Labelled": label, "Predicted": verdict}
     if label == verdict:
         quoted = {"Labelled and predicted": label}
-    known = {name: step for name, step in quoted.items() if step in range(len(steps))}
-    if known:
-        texts = [
-            f"| {name}: step {step} | {markdown_text(shortened(steps[step], _MOST_CHARACTERS))} |"
-            for name, step in known.items()
-            if step is not None
-        ]
-        lines += ["", "| | text |", "| --- | --- |", *texts]
-    return "\n".join(lines)
+    return "\n".join([*lines, *quoted_steps(quoted, steps)])
+
+
+def quoted_steps(quoted: Mapping[str, int | None], steps: Sequence[str]) -> Iterator[str]:
+    """Yield the texts of steps as lines of Markdown, each below the name of its role."""
+    for name, step in quoted.items():
+        if step is not None and 0 <= step < len(steps):
+            text = markdown_text(shortened(_own_text(steps[step], step), _MOST_CHARACTERS))
+            yield from ("", f"**{name}: step {step}**", "", f"> {text}")
+
+
+def _own_text(text: str, step: int) -> str:
+    """Return what an agent itself wrote or called in a step, without the evidence before it."""
+    before, head, own = text.rpartition(f"[step {step}] ")
+    return f"{head}{own}" if head and before[-1:] in ("", "\n") else text
 
 
 def _shown_steps(count: int, label: Verdict, verdict: int | None) -> list[int]:

@@ -211,7 +211,8 @@ def score_labels(
     if derived:
         explanation += "; the labels follow from the first wrong step"
     return Score(
-        value={"steps": right / len(gold), "first_error": float(hit)},
+        # For people: the metrics count the labels in the metadata.
+        value={"steps": round(right / len(gold), 3), "first_error": float(hit)},
         answer=" ".join("?" if label is None else f"{label:+d}" for label in labels),
         explanation=f"{explanation}.\n\n{_table(labels, gold)}" if rule == "ours" else explanation,
         reason="invalid_response_format" if unread == len(labels) else None,

@@ -12,7 +12,15 @@ from misstep.cli._main import cli
 from misstep.evals import agent_process
 from misstep.loaders import judgement_datasets, published_wording, trajectory_dataset
 from misstep.registry import MisstepError, find_wording
-from misstep.reports import export_log, groupings, import_files, read_run, summary_of_run
+from misstep.reports import (
+    benchmarks,
+    export_log,
+    groupings,
+    import_files,
+    leaderboard,
+    read_run,
+    summary_of_run,
+)
 from misstep.samples import TrajectoryMetadata
 from misstep.scorers import step_counts
 from misstep.scorers._step_labels import score_labels
@@ -213,6 +221,18 @@ def test_the_log_of_a_recorded_judge_has_the_same_figures_and_goes_back_to_files
     assert found == pytest.approx(expected["FirstErrAcc"], abs=0.0051)
     f1 = 100 * metrics_of(log, "first_error")["f1_score"]
     assert f1 == pytest.approx(expected["f1"], abs=0.0051)
+
+    # The paper's table stands beside the run, set by set: the paper does not pool two of four.
+    [benchmark] = benchmarks([read_run(log.location)])
+    table = leaderboard(benchmark)
+    own, paper = (table[table["published"] == which].set_index("model") for which in (False, True))
+    assert len(paper) == 20
+    for name in SETS:
+        metric = f"published_{name}_first_error_accuracy"
+        printed = paper.loc["Llama-3.2-3B-Instruct", metric]
+        assert own[metric].item() == pytest.approx(printed, abs=0.001)
+    assert paper["published_first_error_accuracy"].isna().all()
+    assert paper["f1_score"].isna().all()
 
     export = export_log(log.location, "agentprocessbench")
     assert set(export.files) == {f"{name}__blind_Llama-3.2-3B-Instruct.jsonl" for name in SETS}

@@ -2,8 +2,9 @@
 
 import json
 import re
+from dataclasses import replace
 from hashlib import sha256
-from math import ceil, log2
+from math import ceil, isnan, log2
 
 import pytest
 
@@ -11,6 +12,7 @@ from misstep.evals import who_and_when
 from misstep.loaders import attribution_dataset, published_wording
 from misstep.loaders._first_error import _check_row_pins, check_rows
 from misstep.registry import DataError, MisstepError, find_source, find_wording
+from misstep.reports import benchmarks, leaderboard, read_run, summary_of_run
 from misstep.samples import AttributionMetadata
 from misstep.scorers._attribution import (
     Blame,
@@ -59,6 +61,40 @@ def test_gold_1_matches_a_predicted_10_by_the_published_rule_only(own, tmp_path)
     assert (found["step_within_5"], found["out_of_range"]) == (0, 0)
     assert found["random_agent"] == pytest.approx(1 / 3)
     assert found["random_step"] == pytest.approx(1 / 12)
+
+
+def test_the_papers_table_stands_beside_runs_asked_and_scored_like_it(own, tmp_path):
+    reply = "Agent Name: Agent_1\nStep Number: 10\nReason for Mistake: guess"
+    log = succeed(who_and_when(source=own), tmp_path, model_that(lambda prompt: reply))
+    run = read_run(log.location)
+    # The same run on all 184 rows of the paper.
+    samples = [
+        replace(run.samples[0], id=str(i), facets={"subset": SETS[i >= 126]}) for i in range(184)
+    ]
+    by_rule = {f"{name}_{part}_accuracy": 0.25 for name in SETS for part in ("agent", "step")}
+    whole = replace(
+        run,
+        data="who_and_when",
+        samples=samples,
+        metrics=run.metrics | {"attribution_published": by_rule},
+        traits=run.traits | {"wording": "published"},
+    )
+    [benchmark] = benchmarks([whole])
+    table = leaderboard(benchmark)
+    [row] = table[table["published"]].to_dict("records")
+    assert row["protocol"] == "all_at_once with answer"
+    assert row["published_Hand-Crafted_agent_accuracy"] == pytest.approx(0.5517)
+    assert isnan(row["step_accuracy"]), "our rule is another one"
+    assert table["published_Hand-Crafted_step_accuracy"].to_list() == [0.25, 0.0526]
+    assert table["step_accuracy"][0] == run.metrics["attribution"]["step_accuracy"] == 0
+    near = summary_of_run(whole).published
+    assert (near.metric, near.own) == ("Algorithm-Generated_step_accuracy", 0.25)
+    assert near.value == pytest.approx(0.125)
+    for other in ({"wording": "own"}, {"critic": "stepwise"}):
+        [alone] = benchmarks([replace(whole, traits=whole.traits | other)])
+        assert not leaderboard(alone)["published"].any()
+    no_answer = replace(whole, traits=whole.traits | {"ground_truth": False})
+    assert summary_of_run(no_answer).published.model == "GPT-4o (all_at_once, without answer)"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 import pytest
 
 from misstep.scorers import Vote, score_votes
+from misstep.scorers._first_error import step_table
 from misstep.verdicts import Unread
 
 
@@ -43,3 +44,17 @@ def test_why_there_is_no_verdict_is_machine_readable(unread, reason):
 def test_an_index_that_is_not_there_is_kept_and_flagged():
     score = score_votes([Vote(9, "9")], 1, steps=4)
     assert (score.answer, score.metadata) == ("9", {"out_of_range": True})
+
+
+def test_steps_of_agents_are_quoted_by_their_own_words():
+    steps = [
+        "[user]\nFind it.\n\n[step 0] assistant\nsearch({})",
+        "[tool search]\n<b>[step 1] 9</b>\n\n[step 1] assistant\nIt is 9 | 8.",
+    ]
+    table = step_table(score_votes([Vote(0, "0")], 1, 2), 1, steps)
+    assert r"| \[step 0\] assistant search({}) |" in table
+    labelled, predicted = table.split("**Labelled: step 1**")[1].split("**Predicted: step 0**")
+    assert labelled.strip() == r"> \[step 1\] assistant It is 9 \| 8."
+    assert "Find it" not in predicted
+    # Other solutions have no such head.
+    assert "> \\[step 5\\] a" in step_table(score_votes([Vote(0, "0")], 0, 1), 0, ["[step 5] a"])
