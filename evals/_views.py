@@ -7,14 +7,6 @@ from inspect_ai.viewer import TaskSamplesColumn, TaskSamplesSort, TaskSamplesVie
 _score = TaskSamplesColumn.score
 
 
-def _hidden(scorer: str, *values: str) -> list[TaskSamplesColumn]:
-    """Return columns whose titles repeat those of others.
-
-    They are marked as hidden, but Inspect's viewer (0.3.285) shows all columns of scores.
-    """
-    return [_score(scorer, value, visible=False) for value in values]
-
-
 def _view(
     name: str,
     columns: Sequence[str | TaskSamplesColumn],
@@ -22,6 +14,8 @@ def _view(
     sort: TaskSamplesSort | None = None,
 ) -> ViewerConfig:
     """Return a view with these columns after the sample's id and its subset.
+
+    Other scores, such as those of published rules, are a choice in the viewer's menu of columns.
 
     Args:
         name: The name of the view.
@@ -58,8 +52,6 @@ AGENT_PROCESS_VIEW = _view(
     "Steps of agents",
     [
         *("target", "answer", _score("first_error"), _score("step_labels", "steps")),
-        *_hidden("step_labels", "first_error"),
-        *_hidden("step_labels_published", "steps", "first_error"),
         *("tokens", "error"),
     ],
     {"first_error": "First error", "steps": "Steps right", "subset": "Set"},
@@ -71,7 +63,6 @@ WHO_AND_WHEN_VIEW = _view(
     [
         *("target", "answer"),
         *(_score("attribution", value) for value in ("agent", "step", "both")),
-        *_hidden("attribution_published", "agent", "step"),
         *("tokens", "error"),
     ],
     {"agent": "Agent", "step": "Step", "both": "Both", "subset": "Set"},
