@@ -157,13 +157,17 @@ def trust_lines(model: str, critic: str, log_dir: str) -> Iterator[str]:
 def find_page(log: EvalLog, notes: list[str]) -> str:
     """Return a page with every transcript, the first wrong step marked. It needs no network."""
     parts = []
-    for found, sample in zip(found_steps(log), log.samples or [], strict=True):
+    pairs = zip(found_steps(log), log.samples or [], strict=True)
+    for number, (found, sample) in enumerate(pairs):
         verdict = {"error": f"step {found.step} is wrong", "none": "no wrong step"}.get(
             found.verdict, f"no verdict ({found.verdict})"
         )
-        body = [f"<p>{_text(found.reason)}</p>"]
+        body = [f'<p class="reason">{_text(found.reason)}</p>']
+        place = f"wrong-{number}"
+        if found.step is not None:
+            body.append(f'<p><a href="#{place}">Go to step {found.step}</a></p>')
         for i, step in enumerate(sample.metadata["steps"]):
-            body.append(_step(i, step, i == found.step))
+            body.append(_step(i, step, place if i == found.step else ""))
         parts.append(
             f"<details{' open' if found.verdict == 'error' else ''}><summary>{_text(found.id)}: "
             f'<span class="{found.verdict}">{verdict}</span></summary>{"".join(body)}</details>'
@@ -181,14 +185,21 @@ def find_page(log: EvalLog, notes: list[str]) -> str:
     )
 
 
-def _step(index: int, text: str, is_wrong: bool) -> str:
-    """Return a step with the evidence before it, which is never wrong, apart from it."""
+def _step(index: int, text: str, wrong: str) -> str:
+    """Return a step with the evidence before it, which is never wrong, apart from it.
+
+    Args:
+        index: The place of the step.
+        text: Its text with the evidence.
+        wrong: The anchor of the first wrong step; empty for other steps.
+    """
     evidence, head, own = text.partition(f"[step {index}] ")
     seen = f'<pre class="evidence">{_text(evidence.rstrip())}</pre>' if evidence.strip() else ""
-    mark = " – first wrong step" if is_wrong else ""
+    begin = f'<section class="wrong" id="{wrong}">' if wrong else '<section class="step">'
+    mark = " – first wrong step" if wrong else ""
     return (
-        f'{seen}<section class="{"wrong" if is_wrong else "step"}"><h3>Step {index}{mark}</h3>'
-        f"<pre>{_text(own if head else text)}</pre></section>"
+        f"{seen}{begin}<h3>Step {index}{mark}</h3><pre>{_text(own if head else text)}</pre>"
+        "</section>"
     )
 
 

@@ -126,7 +126,9 @@ class StepCount:
         """The value of the score. Inspect averages it over epochs."""
         total = self.tp + self.fp + self.tn + self.fn
         accuracy = (self.tp + self.tn) / total if total else 0.0
-        return {"accuracy": round(accuracy, 4)} | {name: float(getattr(self, name)) for name in COUNTS}
+        return {"accuracy": round(accuracy, 4)} | {
+            name: float(getattr(self, name)) for name in COUNTS
+        }
 
 
 def count_steps(labels: Sequence[bool], wrong: Collection[int]) -> StepCount:
