@@ -63,7 +63,7 @@ SMALL, COMPLETE = 50, 0.9
 
 _CRITIQUE_VOTES = {"single": 1, "critic": 1, "maj@8": 8}
 """The votes of published protocols with the critique prompt."""
-_NEVER_ALIKE = ("orm", "subset")
+_NEVER_ALIKE = ("orm", "subset", "3-shot")
 """Published protocols that no run of misstep follows."""
 
 METRIC_NAMES = {
