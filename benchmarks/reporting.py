@@ -1,13 +1,12 @@
 """A report on twenty runs of ProcessBench's size: time, memory, size; and a comparison of two.
 
 The runs are made up: critics of different skill, some with votes, some with rewards, each with its
-own words. `python -m benchmarks.reporting write FOLDER` writes only the logs. The report runs in
-its own process, to measure its peak memory: `python -m benchmarks.reporting report FOLDER PAGE`.
+own words. `python -m benchmarks.reporting FOLDER` writes only the logs. The report is the whole
+command with its start.
 """
 
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -17,10 +16,10 @@ from inspect_ai.log import EvalSample
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 
 from benchmarks._measurement import Measurement, quickest
-from benchmarks._programs import program
+from benchmarks._programs import BIN, program
 from benchmarks._rows import FULL, rows_file
 from misstep.loaders import FirstErrorRow, load_rows
-from misstep.reports import build_report, compare, read_logs, read_run, report_page
+from misstep.reports import compare, read_run
 from tests.support.logs import write_first_error_log
 
 LOGS = 20
@@ -33,11 +32,12 @@ def measure() -> Iterator[Measurement]:
     with tempfile.TemporaryDirectory() as folder:
         logs = write_logs(Path(folder))
         page = Path(folder) / "report.html"
-        command = [sys.executable, "-m", "benchmarks.reporting", "report", folder, str(page)]
-        done = program(command)
-        seconds, busy = map(float, done.output.split()[-2:])
+        done = program([BIN / "misstep", "report", folder, "-o", page])
+        if page.read_text(encoding="utf-8").count("<figure") < LOGS // 4:
+            raise RuntimeError("the page has hardly any charts")
         note = f"{LOGS} logs of {FULL:,} samples"
-        yield Measurement("report", seconds, "s", 15, f"{note}; {busy:.0f} s of one processor")
+        used = f"{note}; {done.cpu:.0f} s of one processor"
+        yield Measurement("misstep report", done.seconds, "s", 15, used)
         yield Measurement("peak memory of a report", done.megabytes, "MB", 1500, note)
         size = page.stat().st_size / 1e6
         yield Measurement("size of a report", size, "MB", MOST_MEGABYTES, note)
@@ -101,18 +101,5 @@ def _add_conversation(sample: EvalSample, texts: Sequence[str]) -> None:
     sample.events = [InfoEvent(data={"request": prompt, "reply": list(texts), "state": "x" * 6000})]
 
 
-def main(command: str, folder: str, page: str = "") -> None:
-    """Write the logs; or make the report, and print its seconds and its CPU seconds."""
-    if command == "write":
-        write_logs(Path(folder))
-        return
-    start, busy = time.perf_counter(), time.process_time()
-    text = report_page(build_report(read_logs(folder)), folder)
-    Path(page).write_text(text, encoding="utf-8")
-    if text.count("<figure") < LOGS // 4:
-        raise RuntimeError("the page has hardly any charts")
-    print(time.perf_counter() - start, time.process_time() - busy)
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    write_logs(Path(sys.argv[1]))

@@ -10,7 +10,7 @@ from misstep.reports._best_of_n import (
     judge_solutions,
     label_conflicts,
 )
-from misstep.reports._bias import reward_by, skill_left, step_features
+from misstep.reports._bias import labelled_steps, reward_by, skill_left, step_features
 from misstep.reports._board import board_page
 from misstep.reports._breakdowns import (
     accuracy_by,

@@ -45,7 +45,7 @@ def _style(step: str) -> int:
 
 
 @dataclass(frozen=True)
-class _Steps:
+class LabelledSteps:
     """The labelled steps of a run that have a reward, one element of each array for each."""
 
     rewards: Array
@@ -64,7 +64,17 @@ class _Steps:
         return np.column_stack(columns)
 
 
-def _labelled_steps(run: Run, features: Mapping[str, StepFeatures]) -> _Steps | None:
+def labelled_steps(
+    runs: Sequence[Run], features: Mapping[str, StepFeatures]
+) -> dict[str, LabelledSteps]:
+    """The steps of each run that has rewards, by the run's label."""
+    labels = run_labels(runs)
+    by_label = {labels[run.id]: run for run in runs}
+    found = {label: _labelled_steps(run, features) for label, run in by_label.items()}
+    return {label: steps for label, steps in found.items() if steps is not None}
+
+
+def _labelled_steps(run: Run, features: Mapping[str, StepFeatures]) -> LabelledSteps | None:
     rows: list[tuple[float, bool, int, float, int]] = []
     clusters: list[str] = []
     for sample in run.scored:
@@ -83,7 +93,7 @@ def _labelled_steps(run: Run, features: Mapping[str, StepFeatures]) -> _Steps | 
     rewards_column, wrong, length, position, style = (
         np.array(one) for one in zip(*rows, strict=True)
     )
-    return _Steps(
+    return LabelledSteps(
         rewards_column.astype(float),
         wrong.astype(bool),
         length.astype(float),
@@ -93,29 +103,21 @@ def _labelled_steps(run: Run, features: Mapping[str, StepFeatures]) -> _Steps | 
     )
 
 
-def reward_by(
-    runs: Sequence[Run], features: Mapping[str, StepFeatures], by: str
-) -> "pandas.DataFrame":
+def reward_by(steps: Mapping[str, LabelledSteps], by: str) -> "pandas.DataFrame":
     """The mean reward of right steps by length, position or style, with 95% intervals."""
-    labels = run_labels(runs)
     rows: list[FrameRow] = []
-    for run in runs:
-        steps = _labelled_steps(run, features)
-        if steps is None:
-            continue
-        for name, chosen in _groups(steps, by):
-            kept = chosen & ~steps.wrong
+    for label, of_run in steps.items():
+        for name, chosen in _groups(of_run, by):
+            kept = chosen & ~of_run.wrong
             if kept.any():
-                mean = _clustered_mean(steps.rewards[kept], steps.clusters[kept])
+                mean = _clustered_mean(of_run.rewards[kept], of_run.clusters[kept])
                 columns = estimate_columns("reward", mean)
-                rows.append(
-                    {"run": labels[run.id], "group": name, "steps": int(kept.sum()), **columns}
-                )
+                rows.append({"run": label, "group": name, "steps": int(kept.sum()), **columns})
     table = dataframe(rows)
     return table if len(table) and table["group"].nunique() > 1 else table.head(0)
 
 
-def _groups(steps: _Steps, by: str) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _groups(steps: LabelledSteps, by: str) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     if by == "length":
         for place, start in enumerate(_LENGTHS):
             last = place + 1 == len(_LENGTHS)
@@ -143,7 +145,7 @@ def _clustered_mean(values: Array, clusters: NDArray[np.int64]) -> Estimate:
     return Estimate(mean, mean - half, mean + half)
 
 
-def skill_left(runs: Sequence[Run], features: Mapping[str, StepFeatures]) -> "pandas.DataFrame":
+def skill_left(steps: Mapping[str, LabelledSteps]) -> "pandas.DataFrame":
     """Three AUROCs of wrong steps for each run, with 95% intervals.
 
     Of the rewards. Of length, position and style alone: a linear discriminant, cross-validated
@@ -151,25 +153,22 @@ def skill_left(runs: Sequence[Run], features: Mapping[str, StepFeatures]) -> "pa
     steps, which is the covariate-adjusted AUROC of Janes and Pepe (Biometrika 96, 2009). Intervals
     are those of clustered data (Obuchowski, Biometrics 53, 1997).
     """
-    labels = run_labels(runs)
     rows: list[FrameRow] = []
-    for run in runs:
-        steps = _labelled_steps(run, features)
-        if steps is None or min(steps.wrong.sum(), (~steps.wrong).sum()) < _FEWEST:
+    for label, of_run in steps.items():
+        if min(of_run.wrong.sum(), (~of_run.wrong).sum()) < _FEWEST:
             continue
         for what, scores in (
-            ("rewards", steps.rewards),
-            ("length, position and style alone", _alone(steps)),
-            ("rewards, adjusted for them", _adjusted(steps)),
+            ("rewards", of_run.rewards),
+            ("length, position and style alone", _alone(of_run)),
+            ("rewards, adjusted for them", _adjusted(of_run)),
         ):
-            estimate = clustered_auroc(scores, steps.wrong, steps.clusters)
+            estimate = clustered_auroc(scores, of_run.wrong, of_run.clusters)
             columns = estimate_columns("auroc", estimate)
-            row = {"run": labels[run.id], "what": what, "steps": len(scores), **columns}
-            rows.append(row)
+            rows.append({"run": label, "what": what, "steps": len(scores), **columns})
     return dataframe(rows)
 
 
-def _adjusted(steps: _Steps) -> Array:
+def _adjusted(steps: LabelledSteps) -> Array:
     """The part of each reward that a regression on right steps does not explain."""
     right, x = ~steps.wrong, steps.covariates
     weights = np.linalg.lstsq(x[right], steps.rewards[right], rcond=None)[0]
@@ -177,7 +176,7 @@ def _adjusted(steps: _Steps) -> Array:
     return left
 
 
-def _alone(steps: _Steps) -> Array:
+def _alone(steps: LabelledSteps) -> Array:
     """How right each step looks by its covariates alone, from a fit to other clusters."""
     x, folds = steps.covariates, steps.clusters % _FOLDS
     looks: Array = np.zeros(len(x))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from misstep.reports._frames import FrameRow, dataframe, estimate_columns, run_labels
 from misstep.reports._runs import Run
-from misstep.reports._samples import FACETS, ON_CORRECT, ON_ERRORS, SampleRecord, ScoreRecord
+from misstep.reports._samples import FACETS, ON_CORRECT, ON_ERRORS, SampleRecord
 from misstep.reports._step_scores import RewardRow, StepScores, calibration_error
-from misstep.scorers import f1_estimate, share
+from misstep.scorers import class_estimates, share
 from misstep.verdicts import NO_ERROR
 
 if TYPE_CHECKING:
@@ -102,11 +102,11 @@ def accuracy_by(runs: Sequence[Run], by: str, reading: str = "strict") -> "panda
 
 
 def _group_rows(run: Run, label: str, by: str, reading: str) -> Iterator[FrameRow]:
-    groups: dict[Group, list[tuple[SampleRecord, ScoreRecord]]] = {}
+    groups: dict[Group, list[tuple[SampleRecord, float]]] = {}
     for sample, score in run.scored_pairs(reading):
         group = _group(sample, by)
         if group is not None:
-            groups.setdefault(group, []).append((sample, score))
+            groups.setdefault(group, []).append((sample, score.hit))
     for group, members in sorted(groups.items(), key=lambda item: _group_order(item[0])):
         yield {"run": label, by: group, "samples": len(members), **_metrics(run.kind, members)}
 
@@ -119,19 +119,21 @@ def _group_order(group: Group) -> tuple[float, str]:
     return (float(begin), "") if begin.isdecimal() else (nan, group)
 
 
-def _metrics(kind: str, members: Sequence[tuple[SampleRecord, ScoreRecord]]) -> FrameRow:
+def _metrics(kind: str, members: Sequence[tuple[SampleRecord, float]]) -> FrameRow:
+    """The metrics of some samples, each with its hit."""
     if kind != "first_error":
         clusters = [sample.cluster for sample, _ in members]
-        return estimate_columns("accuracy", share([score.hit for _, score in members], clusters))
-    sets = []
-    for has_error in (True, False):
-        chosen = [(score.hit, one.cluster) for one, score in members if one.has_error == has_error]
-        sets.append(([hit for hit, _ in chosen], [cluster for _, cluster in chosen]))
-    (errors, error_clusters), (corrects, correct_clusters) = sets
-    f1 = f1_estimate(errors, corrects, error_clusters, correct_clusters)
+        return estimate_columns("accuracy", share([hit for _, hit in members], clusters))
+    hits: dict[bool, tuple[list[float], list[str]]] = {True: ([], []), False: ([], [])}
+    for sample, hit in members:
+        own = hits[sample.has_error]
+        own[0].append(hit)
+        own[1].append(sample.cluster)
+    (errors, error_clusters), (corrects, correct_clusters) = hits.values()
+    f1, error, correct = class_estimates(errors, corrects, error_clusters, correct_clusters)
     return {
-        **estimate_columns("error_accuracy", share(errors, error_clusters)),
-        **estimate_columns("correct_accuracy", share(corrects, correct_clusters)),
+        **estimate_columns("error_accuracy", error),
+        **estimate_columns("correct_accuracy", correct),
         **estimate_columns("f1_score", f1),
     }
 
@@ -141,7 +143,7 @@ def findings(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame"
     labels = run_labels(runs)
     rows: list[FrameRow] = []
     for run in runs:
-        pairs = list(run.scored_pairs(reading))
+        pairs = run.scored_pairs(reading)
         for has_error, names in ((True, ON_ERRORS), (False, ON_CORRECT)):
             counts = Counter(s.finding(score) for s, score in pairs if s.has_error == has_error)
             total = counts.total()
@@ -200,7 +202,7 @@ def votes_curve(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFra
     for run in runs:
         voted = [(sample, score) for sample, score in run.scored_pairs(reading) if score.hits_at]
         for k in sorted({k for _, score in voted for k in score.hits_at}):
-            at_k = [(s, ScoreRecord(score.hits_at[k])) for s, score in voted if k in score.hits_at]
+            at_k = [(s, score.hits_at[k]) for s, score in voted if k in score.hits_at]
             row = {"run": labels[run.id], "votes": k, "samples": len(at_k)}
             rows.append(row | _metrics(run.kind, at_k))
     return dataframe(rows)
@@ -247,7 +249,7 @@ def budget(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame":
     labels = run_labels(runs)
     rows: list[FrameRow] = []
     for run in runs:
-        pairs = list(run.scored_pairs(reading))
+        pairs = run.scored_pairs(reading)
         scores = [score for _, score in pairs]
         accuracy = share([score.hit for score in scores], [sample.cluster for sample, _ in pairs])
         calls = [score.budget["calls"] for score in scores if "calls" in score.budget]

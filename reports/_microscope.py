@@ -19,7 +19,7 @@ from misstep.plain_text import one_line
 from misstep.reports._bias import StepFeatures, step_features
 from misstep.reports._frames import protocols, run_labels
 from misstep.reports._mathml import formula_mathml, formulas_and_text, is_formula
-from misstep.reports._runs import Run, are_large, in_processes
+from misstep.reports._runs import Run, are_large, in_processes, no_garbage_collection
 from misstep.reports._samples import SampleRecord, ScoreRecord
 from misstep.samples import CriticVerdict, SearchRecord
 
@@ -115,6 +115,7 @@ def _packed(content: Any) -> str:  # noqa: ANN401
     return b64encode(gzip.compress(text, _LEVEL, mtime=0)).decode()
 
 
+@no_garbage_collection()
 def _read_texts(job: tuple[str, tuple[list[str], set[str], int]]) -> _Texts:
     """Read the texts of a log: solutions that no earlier log has, and the words of its critic."""
     location, (ids, wanted, share) = job
@@ -235,7 +236,8 @@ def _index(
     for run, text in zip(runs, texts, strict=True):
         thresholds = (one["threshold"] for one in text.own.values() if "threshold" in one)
         threshold = next(thresholds, run.traits.get("threshold"))
-        cells = [_cell(run, run.by_id.get(id), reading, threshold) for id in order]
+        scorer = run.scorer(reading)
+        cells = [_cell(run, run.by_id.get(id), scorer, threshold) for id in order]
         columns.append(
             {
                 "name": labels[run.id],
@@ -268,12 +270,12 @@ def _excerpt(text: str) -> str:
 
 
 def _cell(
-    run: Run, sample: SampleRecord | None, reading: str, threshold: float | None
+    run: Run, sample: SampleRecord | None, scorer: str, threshold: float | None
 ) -> tuple[str, int | str | None, str]:
     """The finding, the answer, and whether a reward before the label is below the threshold."""
     if sample is None:
         return " ", None, "0"
-    score = sample.scores.get(run.scorer(reading))
+    score = sample.scores.get(scorer)
     if score is None:
         return "x", None, "0"
     verdict = _verdict(run, sample, score)

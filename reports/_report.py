@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from misstep.registry import evals
 from misstep.reports import _breakdowns as breakdowns, _report_charts as charts
-from misstep.reports._bias import BIASES, StepFeatures, reward_by, skill_left
+from misstep.reports._bias import BIASES, StepFeatures, labelled_steps, reward_by, skill_left
 from misstep.reports._charts import (
     ChartFormat,
     chart_bytes,
@@ -44,7 +44,7 @@ from misstep.reports._recovery import (
     RecoveryGrouping,
     recovery_frame,
 )
-from misstep.reports._runs import ANSWERS, SCORERS, Logs, Run, SkippedLog
+from misstep.reports._runs import ANSWERS, SCORERS, Logs, Run, SkippedLog, no_garbage_collection
 from misstep.reports._text import (
     csv_text,
     dollars,
@@ -119,6 +119,7 @@ def _drawing_script() -> str:
     return library.replace("</script", "<\\/script")
 
 
+@no_garbage_collection()
 def build_report(logs: Logs, reading: str = "strict", by: str | None = None) -> Report:
     """Compute all tables and charts of a report.
 
@@ -282,11 +283,12 @@ def _charts(benchmark: Benchmark, reading: str) -> Iterator[charts.ReportChart]:
 def _bias_charts(
     runs: Sequence[Run], features: Mapping[str, StepFeatures]
 ) -> Iterator[charts.ReportChart]:
-    skill = skill_left(runs, features)
+    steps = labelled_steps(runs, features)
+    skill = skill_left(steps)
     if len(skill):
         yield charts.skill_chart(skill)
     for by in BIASES:
-        table = reward_by(runs, features, by)
+        table = reward_by(steps, by)
         if len(table):
             yield charts.bias_chart(table, f"Rewards of right steps by {by}", by)
 
@@ -300,6 +302,7 @@ def _best_metric(table: "pandas.DataFrame") -> str:
     )
 
 
+@no_garbage_collection()
 def report_page(report: Report, place: str, viewer: str = VIEWER) -> str:
     """Return the page as HTML.
 

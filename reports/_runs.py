@@ -181,12 +181,17 @@ class Run:
             )
         return name
 
-    def scored_pairs(self, reading: str = "strict") -> Iterator[tuple[SampleRecord, ScoreRecord]]:
+    def scored_pairs(self, reading: str = "strict") -> list[tuple[SampleRecord, ScoreRecord]]:
         """The samples that have a score in a reading, each with that score."""
         scorer = self.scorer(reading)
-        for sample in self.scored:
-            if scorer in sample.scores:
-                yield sample, sample.scores[scorer]
+        if scorer not in self._pairs:
+            scored = ((sample, sample.scores.get(scorer)) for sample in self.samples)
+            self._pairs[scorer] = [(sample, score) for sample, score in scored if score]
+        return self._pairs[scorer]
+
+    @cached_property
+    def _pairs(self) -> dict[str, list[tuple[SampleRecord, ScoreRecord]]]:
+        return {}
 
 
 def public_name(model: str) -> str:
@@ -224,6 +229,19 @@ class Logs:
     skipped: list[SkippedLog]
 
 
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Disable garbage collection: it takes a third of the time and finds nothing here."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@no_garbage_collection()
 def read_logs(*places: str | Path, meanwhile: Callable[[], None] | None = None) -> Logs:
     """Read log files and folders of logs. Logs that cannot be counted are skipped and listed.
 
@@ -378,18 +396,6 @@ def _log_errors(location: str) -> Iterator[None]:
     except Exception as problem:  # Inspect has no own error for a file that is not a log.
         reason = " ".join(str(problem).split()) or type(problem).__name__
         raise MisstepError(f"{location}: cannot be read as an Inspect log ({reason}).") from None
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Disable garbage collection: it takes a third of the time and finds nothing here."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _usage(log: EvalLog, summaries: Iterable[Epoch]) -> dict[str, tuple[int, int]]:

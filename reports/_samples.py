@@ -5,8 +5,9 @@ a value that the reports need.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import nan
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias, cast
 from zipfile import ZipFile
 
@@ -139,6 +140,10 @@ class ScoreRecord:
     labels: tuple[int | None, ...] = ()
     """The label of each step: -1 wrong, 0 neutral, 1 right, None if it was not judged."""
 
+    def __reduce__(self) -> tuple[type["ScoreRecord"], tuple[Any, ...]]:
+        # Processes send many records. The dataclass's own way takes eight times as long.
+        return ScoreRecord, _score_fields(self)
+
     @property
     def hit(self) -> float:
         """The headline value, from 0 to 1: IR for error recovery, F1 for erroneous sections."""
@@ -179,6 +184,9 @@ class SampleRecord:
     """In dollars, if the log has it."""
     seconds: float | None
 
+    def __reduce__(self) -> tuple[type["SampleRecord"], tuple[Any, ...]]:
+        return SampleRecord, _sample_fields(self)
+
     @property
     def has_error(self) -> bool:
         """Whether the solution has an error."""
@@ -195,6 +203,11 @@ class SampleRecord:
         """How the verdict of a score compares with the label."""
         label = NO_ERROR if self.label is None else self.label
         return finding_of(score.predicted, label, score.out_of_range)
+
+
+_score_fields, _sample_fields = (
+    attrgetter(*(one.name for one in fields(record))) for record in (ScoreRecord, SampleRecord)
+)
 
 
 def finding_of(verdict: int | None, label: int, out_of_range: bool) -> Finding:

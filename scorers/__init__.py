@@ -41,6 +41,7 @@ from misstep.scorers._intervals import (
     LEVEL as LEVEL,
     SEED as SEED,
     Estimate as Estimate,
+    class_estimates as class_estimates,
     f1_estimate as f1_estimate,
     from_draws as from_draws,
     harmonic_mean as harmonic_mean,

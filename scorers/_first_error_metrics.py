@@ -5,7 +5,7 @@ any input. It is nan if its set of samples is empty. A run registers few metrics
 `first_error_table` has all.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +13,7 @@ from inspect_ai.scorer import Metric, SampleScore, Value, metric, value_to_float
 
 from misstep.plain_text import metric_values
 from misstep.samples import LabelMetadata
-from misstep.scorers._intervals import Estimate, f1_estimate, mean_estimate, share
+from misstep.scorers._intervals import Estimate, class_estimates, f1_estimate, mean_estimate, share
 from misstep.verdicts import Unread
 
 _hit = value_to_float()
@@ -142,31 +142,39 @@ def _registered(samples: Sequence[FirstErrorSample]) -> Iterator[tuple[str, floa
 def _all_metrics(
     samples: Sequence[FirstErrorSample], epochs: Sequence[SampleScore]
 ) -> Iterator[tuple[str, float]]:
-    yield from _set_metrics(samples, epochs)
-    yield "stderr", f1_of(samples).stderr
-    yield from _voting_metrics([one for one in _samples(epochs) if one.voting.get("asked")])
+    whole = first_error_estimates(samples)
+    yield from _set_metrics(whole, samples, epochs)
+    yield "stderr", whole["f1_score"].stderr
+    voted = [epoch for epoch in epochs if (epoch.score.metadata or {}).get("voting")]
+    yield from _voting_metrics([one for one in _samples(voted) if one.voting.get("asked")])
     subsets = _by_subset(samples)
     if not subsets:
         return
-    mean = mean_estimate([f1_of(members) for members in subsets.values()])
+    parts = {name: first_error_estimates(members) for name, members in subsets.items()}
+    mean = mean_estimate([part["f1_score"] for part in parts.values()])
     yield "mean_subset_f1_score", mean.value
     yield from mean.interval("mean_subset_f1_score")
+    by_subset: dict[str, list[SampleScore]] = {}
+    for epoch in epochs:
+        name = str((epoch.sample_metadata or {}).get("subset"))
+        by_subset.setdefault(name, []).append(epoch)
     for subset, members in subsets.items():
-        own = [one for one in epochs if str((one.sample_metadata or {}).get("subset")) == subset]
-        for name, value in _set_metrics(members, own):
+        for name, value in _set_metrics(parts[subset], members, by_subset.get(subset, [])):
             yield f"{subset}_{name}", value
 
 
 def _set_metrics(
-    samples: Sequence[FirstErrorSample], epochs: Sequence[SampleScore]
+    estimates: Mapping[str, Estimate],
+    samples: Sequence[FirstErrorSample],
+    epochs: Sequence[SampleScore],
 ) -> Iterator[tuple[str, float]]:
     """Yield the metrics of one set of samples: the main ones first, then the intervals."""
-    estimates = first_error_estimates(samples)
     for name, estimate in estimates.items():
         yield name, estimate.value
     yield from unread_shares(epochs).items()
-    yield "error_count", len(_hits(samples, True))
-    yield "correct_count", len(_hits(samples, False))
+    errors = sum(sample.has_error for sample in samples)
+    yield "error_count", errors
+    yield "correct_count", len(samples) - errors
     yield "total_count", len(samples)
     for name, estimate in estimates.items():
         yield from estimate.interval(name)
@@ -174,11 +182,8 @@ def _set_metrics(
 
 def first_error_estimates(samples: Sequence[FirstErrorSample]) -> dict[str, Estimate]:
     """Return F1, error accuracy and correct accuracy of a set of samples."""
-    return {
-        "f1_score": f1_of(samples),
-        "error_accuracy": share(_hits(samples, True), _clusters(samples, True)),
-        "correct_accuracy": share(_hits(samples, False), _clusters(samples, False)),
-    }
+    names = ("f1_score", "error_accuracy", "correct_accuracy")
+    return dict(zip(names, class_estimates(*_classes(samples)), strict=True))
 
 
 def _voting_metrics(voted: Sequence[FirstErrorSample]) -> Iterator[tuple[str, float]]:
@@ -199,15 +204,23 @@ def _hits(samples: Sequence[FirstErrorSample], has_error: bool) -> list[float]:
     return [sample.hit for sample in samples if sample.has_error == has_error]
 
 
-def _clusters(samples: Sequence[FirstErrorSample], has_error: bool) -> list[str]:
-    return [sample.cluster for sample in samples if sample.has_error == has_error]
+def _classes(
+    samples: Sequence[FirstErrorSample],
+) -> tuple[list[float], list[float], list[str], list[str]]:
+    """Return the hits of samples with and without an error, then their clusters."""
+    errors = [one for one in samples if one.has_error]
+    corrects = [one for one in samples if not one.has_error]
+    return (
+        [one.hit for one in errors],
+        [one.hit for one in corrects],
+        [one.cluster for one in errors],
+        [one.cluster for one in corrects],
+    )
 
 
 def f1_of(samples: Sequence[FirstErrorSample]) -> Estimate:
     """Return the F1 of a set of samples."""
-    hits = (_hits(samples, has_error) for has_error in (True, False))
-    clusters = (_clusters(samples, has_error) for has_error in (True, False))
-    return f1_estimate(*hits, *clusters)
+    return f1_estimate(*_classes(samples))
 
 
 def _by_subset(samples: Sequence[FirstErrorSample]) -> dict[str, list[FirstErrorSample]]:

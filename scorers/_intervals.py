@@ -77,7 +77,14 @@ class _Sample:
 
 
 def _sample(parts: Sequence[float], clusters: Clusters, wholes: Wholes = None) -> _Sample:
-    """Return the share of the parts in the wholes with its effective size.
+    """Return the share of the parts in the wholes with its effective size."""
+    return _sample_and_deviations(parts, clusters, wholes)[0]
+
+
+def _sample_and_deviations(
+    parts: Sequence[float], clusters: Clusters, wholes: Wholes = None
+) -> tuple[_Sample, dict[Hashable, float]]:
+    """Return the share with its effective size, and by how much each cluster exceeds the share.
 
     The size is that of Korn and Graubard: p(1-p) divided by the variance of the share over
     clusters. The critical value is Student's for the number of clusters. Hits that are 0 or 1 never
@@ -86,18 +93,19 @@ def _sample(parts: Sequence[float], clusters: Clusters, wholes: Wholes = None) -
     """
     n = len(parts) if wholes is None else sum(wholes)
     p = min(1.0, max(0.0, sum(parts) / n))
-    deviations = list(_deviations(parts, clusters, p, wholes).values())
+    deviations = _deviations(parts, clusters, p, wholes)
     groups = len(deviations)
-    binary = wholes is None and all(hit in (0, 1) for hit in parts)
+    binary = wholes is None and {0, 1}.issuperset(parts)
     if binary and groups == n:
-        return _Sample(p, n)
+        return _Sample(p, n), deviations
     if groups < 2:
-        return _Sample(p, 1)
-    variance = sum(x * x for x in deviations) * groups / (groups - 1) / n**2
+        return _Sample(p, 1), deviations
+    variance = sum(x * x for x in deviations.values()) * groups / (groups - 1) / n**2
     if p * (1 - p) * variance <= 0:
-        return _Sample(p, groups, _student(groups - 1))
+        return _Sample(p, groups, _student(groups - 1)), deviations
     size = p * (1 - p) / variance
-    return _Sample(p, min(size, n) if binary else size, _student(groups - 1))
+    found = _Sample(p, min(size, n) if binary else size, _student(groups - 1))
+    return found, deviations
 
 
 def _deviations(
@@ -144,9 +152,10 @@ def share(hits: Sequence[float], clusters: Clusters = None) -> Estimate:
     Hits between 0 and 1 are means over epochs, or other partial scores: their variance is taken
     from the data. So is the variance of hits in clusters, which are not independent.
     """
-    if not hits:
-        return UNDEFINED
-    known = _sample(hits, clusters)
+    return _wilson(_sample(hits, clusters)) if hits else UNDEFINED
+
+
+def _wilson(known: _Sample) -> Estimate:
     return _estimate(known.share, known.bound(-known.critical), known.bound(known.critical))
 
 
@@ -157,8 +166,7 @@ def ratio(parts: Sequence[float], wholes: Sequence[float], clusters: Clusters = 
     """
     if not sum(wholes):
         return UNDEFINED
-    known = _sample(parts, clusters, wholes)
-    return _estimate(known.share, known.bound(-known.critical), known.bound(known.critical))
+    return _wilson(_sample(parts, clusters, wholes))
 
 
 def f1_estimate(
@@ -174,16 +182,26 @@ def f1_estimate(
     squared distances is at most 1.96 squared. It never has zero width. Clusters change the sizes as
     in `share`, and clusters with samples of both sets also give the correlation of both shares.
     """
-    if not errors or not corrects:
-        return UNDEFINED
-    a, b = _sample(errors, error_clusters), _sample(corrects, correct_clusters)
-    correlation = 0.0
-    if error_clusters is not None and correct_clusters is not None:
-        correlation = _cluster_correlation(
-            _deviations(errors, error_clusters, a.share),
-            _deviations(corrects, correct_clusters, b.share),
-        )
-    return _f1_interval(a, b, correlation)
+    return class_estimates(errors, corrects, error_clusters, correct_clusters)[0]
+
+
+def class_estimates(
+    errors: Sequence[float],
+    corrects: Sequence[float],
+    error_clusters: Clusters = None,
+    correct_clusters: Clusters = None,
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Return F1 and the shares of both sets of hits, as `f1_estimate` and `share` do, at once."""
+    sets = ((errors, error_clusters), (corrects, correct_clusters))
+    known = [_sample_and_deviations(*one) if one[0] else None for one in sets]
+    f1 = UNDEFINED
+    if (first := known[0]) is not None and (second := known[1]) is not None:
+        correlation = 0.0
+        if error_clusters is not None and correct_clusters is not None:
+            correlation = _cluster_correlation(first[1], second[1])
+        f1 = _f1_interval(first[0], second[0], correlation)
+    of_errors, of_corrects = (UNDEFINED if one is None else _wilson(one[0]) for one in known)
+    return f1, of_errors, of_corrects
 
 
 def _f1_interval(a: _Sample, b: _Sample, correlation: float = 0.0) -> Estimate:

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from statsmodels.regression.linear_model import OLS
 
-from misstep.reports import reward_by, skill_left
+from misstep.reports import labelled_steps, reward_by, skill_left
 from misstep.reports._bias import clustered_auroc, step_features
 from tests.reports.conftest import ROWS
 
@@ -49,7 +49,7 @@ def labelled(run, features):
 
 
 def test_the_skill_of_rewards_and_what_is_left_of_it(biased, features):
-    table = skill_left([biased], features).set_index("what")["auroc"]
+    table = skill_left(labelled_steps([biased], features)).set_index("what")["auroc"]
     rows = labelled(biased, features)
     reward, wrong, length, place, style = rows.T
     assert table["rewards"] == pytest.approx(roc_auc_score(wrong, -reward), abs=1e-12)
@@ -65,7 +65,7 @@ def test_the_skill_of_rewards_and_what_is_left_of_it(biased, features):
 
 
 def test_rewards_by_length_are_the_means_of_right_steps(biased, features):
-    table = reward_by([biased], features, "length")
+    table = reward_by(labelled_steps([biased], features), "length")
     reward, wrong, length, *_ = labelled(biased, features).T
     for row in table.to_dict("records"):
         first, _, last = row["group"].rstrip("+").partition("–")
