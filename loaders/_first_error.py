@@ -3,13 +3,14 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from inspect_ai.dataset import MemoryDataset, Sample
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from misstep.generator import solutions
+from misstep.generator import Solution, solutions
 from misstep.loaders._deltabench import PROBLEMS
 from misstep.loaders._files import RawRow, read_rows
 from misstep.loaders._formats import LABEL_PROBLEM, as_first_error
@@ -215,9 +216,14 @@ def _rows(
         yield from rows
     generated = sources()[source].generated if source in sources() else None
     if generated and (subsets is None or generated.subset in subsets):
-        made = solutions(generated.seed, generated.rows)
+        made = _generated(generated.seed, generated.rows)
         raw = (one.row() | {"subset": generated.subset} for one in made)
         yield from check_rows(enumerate(raw, start=1))[0]
+
+
+@cache
+def _generated(seed: int, count: int) -> list[Solution]:
+    return list(solutions(seed, count))
 
 
 def _with_subset(file: RowFile) -> Iterator[RawRow]:

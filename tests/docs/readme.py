@@ -2,15 +2,17 @@
 
 import os
 import re
+import shlex
 import socket
 import subprocess
 import time
 import urllib.request
 from pathlib import Path
 
-from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.log import EvalLogInfo, list_eval_logs, read_eval_log
 
 from tests.docs.commands import ROOT, commands
+from tests.support.commands import Command, run_in_one_process
 from tests.support.openai_server import OpenAIServer
 
 CHANGES = {
@@ -29,6 +31,7 @@ class Shell:
     def __init__(self, folder: Path, programs: Path, server: OpenAIServer) -> None:
         """Make the environment: nothing of the developer's own but the programs."""
         self.folder = folder
+        self.python = str(programs / "python")
         (folder / "home").mkdir()
         self.env = {
             "PATH": f"{programs}{os.pathsep}/usr/bin{os.pathsep}/bin",
@@ -42,13 +45,31 @@ class Shell:
         }
 
     def run_readme(self, without: str) -> dict[str, str]:
-        """Run the commands of the README that do not match `without`; return their outputs."""
-        outputs = {}
-        for command in commands(ROOT / "README.md"):
-            if not re.match(without, command):
-                run = self.serve if re.match(SERVERS, command) else self.run
-                outputs[command] = run(command)
-        return outputs
+        """Run the commands of the README that do not match `without`; return their outputs.
+
+        All must succeed, and so must the evals that they run.
+        """
+        listed = [one for one in commands(ROOT / "README.md") if not re.match(without, one)]
+        ending = [one for one in listed if not re.match(SERVERS, one)]
+        ends = run_in_one_process([self._command(one) for one in ending], self.env, self.python)
+        for command, end in zip(ending, ends, strict=True):
+            assert end.status == 0, f"{command}\n{end.output}"
+        logs = [read_eval_log(one, header_only=True) for one in self._logs()]
+        assert {log.status for log in logs} == {"success"}
+        assert all(log.results.completed_samples for log in logs)
+        assert len(logs) >= sum(one.startswith("inspect eval") for one in ending)
+        for command in listed:
+            if re.match(SERVERS, command):
+                self.serve(command)
+        return {command: end.output for command, end in zip(ending, ends, strict=True)}
+
+    def _logs(self) -> list[EvalLogInfo]:
+        return list_eval_logs(str(self.folder / "logs"))
+
+    def _command(self, command: str) -> Command:
+        # A baseline is fast, and the README shows its result on all rows.
+        limit = {} if "--model none" in command else {"INSPECT_EVAL_LIMIT": "4"}
+        return Command(shlex.split(self.changed(command)), self.folder, limit)
 
     def changed(self, command: str) -> str:
         """Return the command with the argument that makes it affordable here."""
@@ -58,14 +79,11 @@ class Shell:
         return command
 
     def run(self, command: str) -> str:
-        """Run a command, which must succeed, and so must the eval that it runs."""
-        command = self.changed(command)
-        # A baseline is fast, and the README shows its result on all rows.
-        limit = {} if "--model none" in command else {"INSPECT_EVAL_LIMIT": "4"}
+        """Run a command, which must succeed."""
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command],
             cwd=self.folder,
-            env=self.env | limit,
+            env=self.env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -73,14 +91,9 @@ class Shell:
             check=False,
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}"
-        if command.startswith("inspect eval"):
-            newest = list_eval_logs(str(self.folder / "logs"))[0]
-            log = read_eval_log(newest, header_only=True)
-            assert log.status == "success", f"{command}\n{done.stdout}"
-            assert log.results.completed_samples > 0
         return done.stdout
 
-    def serve(self, command: str) -> str:
+    def serve(self, command: str) -> None:
         """Start a server, and stop it when it has answered."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -91,7 +104,6 @@ class Shell:
                 assert _answers(f"http://127.0.0.1:{port}/", server)
             finally:
                 server.terminate()
-        return ""
 
 
 def _answers(url: str, server: "subprocess.Popen[bytes]") -> bool:

@@ -1,28 +1,41 @@
 """The commands of the README, as a shell runs them."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
+from tests.support.commands import Command, run_in_one_process
+
 ROOT = Path(__file__).parents[2]
-INSPECT = str(Path(sys.executable).parent / "inspect")
 BASELINE = ["-T", "critic=no_error", "--model", "mockllm/model", "--display", "plain"]
+EVALS = {
+    "by name": ["misstep/processbench.sample", "--limit", "20"],
+    "from its file": ["evals/processbench.py@processbench.sample", "--limit", "20"],
+    "own rows": ["evals/processbench.py", "-T", "source=my.jsonl"],
+    "unknown subset": ["misstep/processbench", "-T", "subset=mth"],
+    "unknown domain": ["misstep/processbench", "-T", "domain=maths", "-T", "source=sample"],
+}
 
 
-def inspect_eval(folder, *arguments, **environment):
-    return subprocess.run(
-        [INSPECT, "eval", *arguments, *BASELINE, "--log-dir", str(folder / "logs")],
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory):
+    """Return the folder of each eval, and how its command ended."""
+    folders = {name: tmp_path_factory.mktemp(name.replace(" ", "-")) for name in EVALS}
+    rows = [
+        {"id": "a", "problem": "1 + 1?", "steps": ["1 + 1 = 3."], "label": 0},
+        {"id": "b", "problem": "2 + 2?", "steps": ["2 + 2", "= 4."], "label": -1},
+    ]
+    for folder in folders.values():
+        (folder / "evals").symlink_to(ROOT / "evals")
+        (folder / "my.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    commands = [
+        Command(["inspect", "eval", *words, *BASELINE, "--log-dir", "logs"], folders[name], {})
+        for name, words in EVALS.items()
+    ]
+    ended = run_in_one_process(commands)
+    return {name: (folder, end) for (name, folder), end in zip(folders.items(), ended, strict=True)}
 
 
 def the_log(folder):
@@ -31,17 +44,13 @@ def the_log(folder):
 
 
 @pytest.mark.parametrize(
-    ("spec", "name"),
-    [
-        ("misstep/processbench.sample", "misstep/processbench.sample"),
-        ("evals/processbench.py@processbench.sample", "processbench.sample"),
-    ],
+    ("way", "name"),
+    [("by name", "misstep/processbench.sample"), ("from its file", "processbench.sample")],
 )
-def test_a_variant_runs_by_its_name_and_from_its_file(tmp_path, spec, name):
-    (tmp_path / "evals").symlink_to(ROOT / "evals")
-    done = inspect_eval(tmp_path, spec, "--limit", "20")
-    log = the_log(tmp_path)
-    assert log.status == "success", done.stdout
+def test_a_variant_runs_by_its_name_and_from_its_file(ends, way, name):
+    folder, end = ends[way]
+    log = the_log(folder)
+    assert log.status == "success", end.output
     assert (log.results.total_samples, log.eval.dataset.samples) == (20, 200)
     assert log.eval.task == name
     assert log.results.headline.metric == "f1_score"
@@ -49,25 +58,23 @@ def test_a_variant_runs_by_its_name_and_from_its_file(tmp_path, spec, name):
     assert done.stdout.splitlines()[-1].startswith("Results at a glance: misstep show ")
 
 
-def test_the_file_alone_runs_one_task_on_a_file_beside_the_shell(tmp_path, own_rows):
-    (tmp_path / "evals").symlink_to(ROOT / "evals")
-    (tmp_path / "my.jsonl").write_text("\n".join(map(json.dumps, own_rows)), encoding="utf-8")
-    done = inspect_eval(tmp_path, "evals/processbench.py", "-T", "source=my.jsonl")
-    log = the_log(tmp_path)
-    assert log.status == "success", done.stdout + done.stderr
-    assert [sample.id for sample in log.samples] == ["a", "b", "c"]
+def test_the_file_alone_runs_one_task_on_a_file_beside_the_shell(ends):
+    folder, end = ends["own rows"]
+    log = the_log(folder)
+    assert log.status == "success", end.output
+    assert [sample.id for sample in log.samples] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("way", "says"),
     [
-        (["-T", "subset=mth"], "Unknown subset 'mth'. Did you mean 'math'?"),
-        (["-T", "domain=maths", "-T", "source=sample"], "Did you mean 'mathematics'?"),
+        ("unknown subset", "Unknown subset 'mth'. Did you mean 'math'?"),
+        ("unknown domain", "Did you mean 'mathematics'?"),
     ],
 )
-def test_a_users_mistake_is_one_message_without_a_traceback(tmp_path, arguments, says):
-    done = inspect_eval(tmp_path, "misstep/processbench", *arguments)
-    shown = " ".join((done.stdout + done.stderr).split())
+def test_a_users_mistake_is_one_message_without_a_traceback(ends, way, says):
+    folder, end = ends[way]
+    shown = " ".join(end.output.split())
     assert says in shown
     assert "Traceback" not in shown
-    assert not (tmp_path / "logs").exists()
+    assert not (folder / "logs").exists()

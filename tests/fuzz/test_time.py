@@ -3,10 +3,10 @@
 import subprocess
 import sys
 
-SECONDS = 60
-"""Of a processor, for all readers and texts; a quadratic reader needs hours."""
+SECONDS = 30
+"""Of a processor, for all readers and texts; a quadratic reader needs minutes at least."""
 
-CHECKED = 50_000
+CHECKED = 25_000
 """Characters of a step that is checked for errors."""
 
 PROGRAM = r"""
@@ -85,7 +85,7 @@ def read_file(text):
 
 
 for piece in {pieces!r}:
-    text = piece * (1_000_000 // len(piece)) + "x"
+    text = piece * (400_000 // len(piece)) + "x"
     read(text)
     read(text + "}" * text.count("{"))
     for start in ("", "```", '{"error_step": '):
@@ -93,10 +93,10 @@ for piece in {pieces!r}:
     read_file(text)
     check_steps(text[:{checked}])
 for text in (
-    "".join(f"\\begin{{a{i}}}" for i in range(60_000)),
-    "".join(f"\\end{{a{i}}}\\begin{{b{i}}}" for i in range(30_000)),
-    " ".join(f"word{i}" for i in range(60_000)),
-    "\\[x\\] $y$ " * 60_000,
+    "".join(f"\\begin{{a{i}}}" for i in range(30_000)),
+    "".join(f"\\end{{a{i}}}\\begin{{b{i}}}" for i in range(15_000)),
+    " ".join(f"word{i}" for i in range(30_000)),
+    "\\[x\\] $y$ " * 30_000,
 ):
     check_steps(text)
 """

@@ -4,8 +4,7 @@ import json
 import os
 import subprocess
 import sys
-import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -76,70 +75,66 @@ def cluster():
     cluster.shutdown()
 
 
+def a_sweep(folder, server, *evals, cpus=1):
+    """Return a sweep whose workers ask about one sample after another and save each at once."""
+    return {
+        "log_dir": str(folder / "logs"),
+        "evals": [{"eval": "misstep/processbench.sample", "limit": 12, **one} for one in evals],
+        "models": [{"model": "openai-api/local/critic", "base_url": server.url, "cpus": cpus}],
+        "generate_config": {"max_connections": 1},
+        "eval_config": {"log_buffer": 1, "max_samples": 1},
+        "pass_env": ["LOCAL_API_KEY"],
+    }
+
+
+def assert_whole(log, samples):
+    assert len({sample.id for sample in log.samples}) == len(log.samples) == samples
+
+
 def test_a_sweep_outlives_a_node(cluster, tmp_path, monkeypatch):
     monkeypatch.setenv("LOCAL_API_KEY", "x")
-    with OpenAIServer(short, latency=100) as server:
-        sweep = Sweep.model_validate(
-            {
-                "log_dir": str(tmp_path),
-                "evals": [{"eval": "misstep/processbench.sample", "limit": 20, "shards": 2}],
-                "models": [{"model": "openai-api/local/critic", "base_url": server.url}],
-                # One sample after another, each saved at once, so that the node dies in the middle.
-                "generate_config": {"max_connections": 1},
-                "eval_config": {"log_buffer": 1, "max_samples": 1},
-                "pass_env": ["LOCAL_API_KEY"],
-            }
-        )
+    with OpenAIServer(short) as server:
+        sweep = Sweep.model_validate(a_sweep(tmp_path, server, {"shards": 2}))
         second = cluster.add_node(num_cpus=1)
         ray.init(address=cluster.address, log_to_driver=False)
+        server.hold_after(4)
 
         def kill():
-            while len(server.requests) < 6:
-                time.sleep(0.05)
+            server.wait_for_held(2)
             cluster.remove_node(second, allow_graceful=False)
+            server.wait_for_held(1)
+            server.release()
 
-        killer = threading.Thread(target=kill)
-        killer.start()
-        [state] = run_sweep(
-            sweep_runs(sweep), ray_cluster(cluster.address, sweep.pass_env), lambda _: None
-        )
-        killer.join()
+        with ThreadPoolExecutor(1) as pool:
+            killer = pool.submit(kill)
+            executor = ray_cluster(cluster.address, sweep.pass_env)
+            [state] = run_sweep(sweep_runs(sweep), executor, lambda _: None)
+            killer.result()
         assert state.problem is None
-        log = read_eval_log(state.log)
-        assert len({sample.id for sample in log.samples}) == len(log.samples) == 20
-        again = len(server.requests) - 20
-        assert again <= 2, f"{again} answered calls were made again"
+        assert_whole(read_eval_log(state.log), 12)
+        again = len(server.requests) - 12
+        assert again == 1, f"{again} calls were made again: only one had no answer"
 
 
-@pytest.mark.parametrize("shards", [1, 2], ids=["eval set", "shards"])
-@pytest.mark.parametrize("executor", [["--ray"], ["--processes", "1"]])
-def test_a_sweep_whose_driver_is_killed_is_resumed(tmp_path, executor, shards):
-    with OpenAIServer(short, latency=100) as server:
-        sweep = {
-            "log_dir": str(tmp_path / "logs"),
-            "evals": [{"eval": "misstep/processbench.sample", "limit": 20, "shards": shards}],
-            "models": [{"model": "openai-api/local/critic", "base_url": server.url}],
-            "generate_config": {"max_connections": 1},
-            "eval_config": {"log_buffer": 1, "max_samples": 1},
-            "pass_env": ["LOCAL_API_KEY"],
-        }
+@pytest.mark.parametrize("executor", [["--ray"], ["--processes", "3"]])
+def test_a_sweep_whose_driver_is_killed_is_resumed(tmp_path, executor):
+    """Of a run in two shards, and of one as an eval set of Inspect, with two votes."""
+    with OpenAIServer(short) as server:
+        sweep = a_sweep(tmp_path, server, {"shards": 2}, {"args": {"votes": 2}}, cpus=0.5)
         (tmp_path / "sweep.yaml").write_text(json.dumps(sweep), encoding="utf-8")
         command = [Path(sys.executable).parent / "misstep", "sweep", "run", "sweep.yaml", *executor]
         environment = {**os.environ, "LOCAL_API_KEY": "x"}
+        server.hold_after(4, lambda request: request.choices)
         driver = subprocess.Popen(command, cwd=tmp_path, env=environment)
-        while len(server.requests) < 6:
-            assert driver.poll() is None, "the sweep ended before its driver was killed"
-            time.sleep(0.05)
+        server.wait_for_held(3, driver)
         driver.kill()
         driver.wait()
-        asked = -1
         # Its workers end by themselves when they see that it is gone.
-        while asked < (asked := len(server.requests)):
-            time.sleep(2)
+        server.wait_for_disconnect()
+        server.release()
         done = subprocess.run(command, cwd=tmp_path, env=environment, check=False)
         assert done.returncode == 0
-        [run] = sweep_runs(Sweep.model_validate(sweep))
-        log = read_eval_log(run.progress().log)
-        assert len({sample.id for sample in log.samples}) == len(log.samples) == 20
-        again = len(server.requests) - 20
-        assert again <= 2, f"{again} answered calls were made again"
+        for run in sweep_runs(Sweep.model_validate(sweep)):
+            assert_whole(read_eval_log(run.progress().log), 12)
+        again = len(server.requests) - 24
+        assert again == 3, f"{again} calls were made again: only three had no answer"

@@ -1,41 +1,15 @@
-"""Runs in shards: planned, killed, resumed; real workers against a real server."""
+"""Runs in shards: how they are planned, and what is refused."""
 
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
-from inspect_ai.log import read_eval_log
 
 from misstep.registry import DataError, MisstepError
 from misstep.runs import EvalCommand, Job, SplitRun, local_processes
-from misstep.runs._jobs import run_job
 from misstep.runs._split_run import Shard, split
-from tests.support.openai_server import OpenAIServer, short
 
 EVAL = "misstep/processbench.sample"
-
-
-@pytest.fixture
-def server():
-    with OpenAIServer(short, latency=30) as server:
-        yield server
-
-
-@pytest.fixture
-def slow_server():
-    """Slow enough that a worker on a busy machine ends before its samples do."""
-    with OpenAIServer(short, latency=250) as server:
-        yield server
-
-
-def planned(tmp_path, url, *options, count=2, limit=(0, 40), connections=None):
-    model = ["--model", "openai-api/local/critic", "--model-base-url", url]
-    command = EvalCommand.parse(EVAL, [], limit, [*model, *options], max_connections=connections)
-    return SplitRun.create(command, count, str(tmp_path))
 
 
 @pytest.mark.parametrize(("start", "stop", "count"), [(0, 64, 3), (5, 6, 4), (10, 17, 7)])
@@ -115,47 +89,10 @@ def test_a_key_is_refused_before_it_is_written_down(tmp_path, command):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture(autouse=True)
-def key(monkeypatch):
-    monkeypatch.setenv("LOCAL_API_KEY", "x")
-
-
-def test_a_run_whose_parent_is_killed_is_resumed(tmp_path, slow_server):
-    server = slow_server
-    saved = ("--log-buffer", "1")
-    run = planned(tmp_path, server.url, *saved, count=1, limit=(0, 30), connections=1)
-    parent = subprocess.Popen(
-        [Path(sys.executable).with_name("misstep"), "run", "--resume", run.folder],
-        stdout=subprocess.DEVNULL,
+def test_a_shard_that_fails_is_named_and_the_others_are_kept(tmp_path):
+    run = SplitRun.create(
+        EvalCommand.parse(EVAL, [], (0, 4), ["--no-such-option"]), 2, str(tmp_path)
     )
-    while len(server.requests) < 10:
-        assert parent.poll() is None, "the run ended before it was killed"
-        time.sleep(0.05)
-    parent.send_signal(signal.SIGKILL)
-    parent.wait()
-    asked = _settled(server)
-    assert asked < 30, "the workers ended with their parent"
-
-    assert run_job(Job(run.folder, 0)) is None
-    log = read_eval_log(run.join().location)
-    assert sorted(s.id for s in log.samples) == sorted(log.eval.dataset.sample_ids)
-    assert len(log.samples) == 30
-    assert run.unfinished() == []
-    again = len(server.requests) - 30
-    assert again <= 4, f"{again} answered calls were made again"
-
-
-def _settled(server):
-    """How many requests came in all, once no more come."""
-    count = -1
-    while count != len(server.requests):
-        count = len(server.requests)
-        time.sleep(1)
-    return count
-
-
-def test_a_shard_that_fails_is_named_and_the_others_are_kept(tmp_path, server):
-    run = planned(tmp_path, server.url, "--no-such-option", count=2, limit=(0, 4))
     [(job, problem)] = local_processes(1)([Job(run.folder, 0)])
     assert job.shard == 0
     assert "ended with status 2" in problem
@@ -172,7 +109,7 @@ def test_a_folder_without_a_plan_is_refused(tmp_path):
         SplitRun.open(str(tmp_path))
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path, server):
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     command = EvalCommand.parse(EVAL, [], (0, 2), [])
     with pytest.raises(MisstepError, match="cannot write to"):

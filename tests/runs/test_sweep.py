@@ -1,15 +1,14 @@
 """The runs of a sweep: their names, and running what is left of them."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from inspect_ai import eval as run_task
 from inspect_ai.log import read_eval_log
 
+from misstep.cli._main import cli
 from misstep.loaders import folder_lock
 from misstep.runs import SplitRun, Sweep, local_processes, run_sweep, sweep_runs
 from tests.support.openai_server import OpenAIServer, short
@@ -284,11 +283,9 @@ def test_a_mistake_is_reported_at_the_end_with_a_status(tmp_path):
         "models": ["none"],
     }
     (tmp_path / "sweep.yaml").write_text(json.dumps(sweep), encoding="utf-8")
-    misstep = Path(sys.executable).with_name("misstep")
-    command = [misstep, "sweep", "run", tmp_path / "sweep.yaml"]
-    environment = {**os.environ, "COLUMNS": "200"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 1
+    command = ["sweep", "run", str(tmp_path / "sweep.yaml")]
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(cli, command)
+    assert done.exit_code == 1
     assert "no-such-eval" in done.stdout.splitlines()[-1] or "no-such-eval" in done.stdout
     assert "finished" in done.stdout
 
@@ -315,15 +312,10 @@ def test_a_suite_prints_its_estimate_before_and_writes_a_page_after(tmp_path):
         ],
     }
     (tmp_path / "suites" / "mine.yaml").write_text(json.dumps(suite), encoding="utf-8")
-    misstep = Path(sys.executable).parent / "misstep"
-    done = subprocess.run(
-        [misstep, "sweep", "run", "mine", "--model", "mockllm/model", "--limit", "4"],
-        env={**os.environ, "MISSTEP_REGISTRY": str(tmp_path), "COLUMNS": "120"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1, done.stderr
+    command = ["sweep", "run", "mine", "--model", "mockllm/model", "--limit", "4"]
+    environment = {"MISSTEP_REGISTRY": str(tmp_path), "COLUMNS": "120"}
+    done = CliRunner(env=environment).invoke(cli, command)
+    assert done.exit_code == 1, done.output
     plan, _, rest = done.stdout.partition("2 runs. Calls and tokens are estimates")
     assert "all known" in plan
     # The eval whose file is missing is named before the run and after it; the other has its page.

@@ -2,38 +2,24 @@
 
 import json
 import os
-import subprocess
-import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from misstep.cli._main import cli
 from misstep.registry import MisstepError
-from tests.support.openai_server import Fault, Faults, OpenAIServer, injector, short
+from tests.support.commands import Command, run_in_one_process
+from tests.support.openai_server import Fault, Faults, OpenAIServer, forge
 
 KEY = "sk-planted-0123456789abcdef"
-BIN = Path(sys.executable).parent
 
 
-@pytest.fixture
-def misstep(tmp_path):
-    """Return a function that runs the command with the key, which it must not print."""
-
-    def run(*arguments):
-        done = subprocess.run(
-            [BIN / "misstep", *arguments],
-            env={**os.environ, "LOCAL_API_KEY": KEY, "HOME": str(tmp_path / "home")},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
-        assert KEY not in done.stdout + done.stderr
-        return done
-
-    return run
+def run(folder, *commands):
+    """Run commands of misstep with the key in their environment."""
+    env = {"LOCAL_API_KEY": KEY, "HOME": str(folder / "home")}
+    given = [Command(["misstep", *command.split()], folder, {}) for command in commands]
+    return run_in_one_process(given, {**os.environ, **env})
 
 
 def holders(folder):
@@ -43,45 +29,43 @@ def holders(folder):
     return [path for path in files if any(KEY.encode() in part for part in _contents(path))]
 
 
-@pytest.mark.parametrize(
-    ("provider", "rate"), [("openai-api", 1.0), ("lean", 1.0), ("openai-api", 0.0)]
-)
-def test_a_key_is_in_no_log_and_no_message(tmp_path, misstep, rate, provider):
-    with OpenAIServer(short, faults=Faults({Fault.CONTEXT_LENGTH: rate})) as server:
-        misstep(
-            *("run", "misstep/processbench.sample", "--processes", "1", "--limit", "3"),
-            *("--model", f"{provider}/local/critic", "--model-base-url", server.url),
-            *("--log-dir", tmp_path / "logs"),
-        )
-        assert len(server.requests) >= 3
-        assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
-    misstep("report", tmp_path / "logs", "-o", tmp_path / "report.html")
-    assert (tmp_path / "report.html").is_file()
-    assert holders(tmp_path) == []
-
-
-def test_a_key_is_in_nothing_that_a_sweep_or_a_build_leaves(tmp_path, misstep):
-    def reply(request, choice):
-        return (injector if request.body["model"] == "injector" else short)(request, choice)
-
-    # Every second call is refused, so that there are errors too.
-    refusals = [Fault.CONTEXT_LENGTH if i % 2 else None for i in range(40)]
-    with OpenAIServer(reply, faults=Faults(script=refusals)) as server:
-        model = {"model": "openai-api/local/critic", "base_url": server.url}
-        evals = [{"eval": "misstep/processbench.sample", "limit": 4}]
-        sweep = {"log_dir": str(tmp_path / "sweep"), "evals": evals, "models": [model]}
+def test_a_key_is_in_nothing_that_commands_leave_or_print(tmp_path):
+    """Calls are answered, all refused, or every third prompt is too long."""
+    some = Faults(script=[None, None, Fault.CONTEXT_LENGTH] * 20)
+    with (
+        OpenAIServer(forge) as good,
+        OpenAIServer(forge, faults=Faults({Fault.LONG_REFUSAL: 1.0})) as bad,
+        OpenAIServer(forge, faults=some) as mixed,
+    ):
+        sweep = {
+            "log_dir": str(tmp_path / "sweep"),
+            "evals": [{"eval": "misstep/processbench.sample", "limit": 4}],
+            "models": [{"model": "openai-api/local/critic", "base_url": mixed.url}],
+        }
         (tmp_path / "sweep.json").write_text(json.dumps(sweep), encoding="utf-8")
-        misstep("sweep", "run", "sweep.json", "--processes", "1")
-        asked = len(server.requests)
-        misstep(
-            *("forge", "build", "--source", "offline", "--num-examples", "4", "-o", "built"),
-            *("--model", "openai-api/local/injector", "--model-base-url", server.url),
-            *("--max-attempts", "1", "--max-retries", "0"),
+        one = "run misstep/processbench.sample --processes 1 --limit 3"
+        build = "forge build --source offline --num-examples 4 --max-attempts 1 --max-retries 0"
+        ended = run(
+            tmp_path,
+            f"{one} --model openai-api/local/critic --model-base-url {good.url}",
+            f"{one} --model openai-api/local/critic --model-base-url {bad.url}",
+            f"{one} --model lean/local/critic --model-base-url {bad.url}",
+            "report logs -o report.html",
+            "sweep run sweep.json --processes 1",
+            f"{build} --model openai-api/local/injector --model-base-url {mixed.url} -o built",
+            "forge report built",
         )
-        assert 4 <= asked < len(server.requests)
-    misstep("forge", "report", "built")
+    said = "".join(end.output for end in ended)
+    assert KEY not in said
+    assert [end.status for end in ended] == [0, 1, 1, 0, 0, 0, 0], said
     assert holders(tmp_path) == []
-    assert {path.suffix for path in (tmp_path / "built").rglob("*")} >= {".eval", ".jsonl"}
+    for server in (good, bad, mixed):
+        assert {one.headers["authorization"] for one in server.requests} == {f"Bearer {KEY}"}
+    assert (len(good.requests), len(bad.requests)) >= (3, 6)
+    assert {one.body["model"] for one in mixed.requests} == {"critic", "injector"}
+    assert (tmp_path / "report.html").is_file()
+    assert {path.suffix for path in (tmp_path / "built").rglob("*")} >= {".eval", ".jsonl", ".html"}
+    assert len(list((tmp_path / "logs").rglob("*.eval"))) >= 3
 
 
 @pytest.mark.parametrize(

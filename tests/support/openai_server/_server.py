@@ -3,8 +3,11 @@
 import asyncio
 import json
 import socket
+import subprocess
 import threading
-from collections.abc import Coroutine
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Hashable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
@@ -34,6 +37,8 @@ _HOST = "127.0.0.1"
 _METHODS = {CHAT: "POST", TEXT: "POST", MODELS: "GET", **dict.fromkeys(POOLING, "POST")}
 _PATIENCE = 10
 """Seconds to wait for the server's thread, which needs milliseconds."""
+_PATIENCE_WITH_CLIENTS = 120
+"""Seconds to wait for clients. Processes on a busy machine start slowly."""
 
 
 class OpenAIServer:
@@ -68,6 +73,8 @@ class OpenAIServer:
         self._max_choices = max_choices
         self._faults = faults or Faults()
         self._pooling = pooling
+        self._hold: Callable[[ChatRequest], bool] | None = None
+        self._held: list[tuple[Connection, Response]] = []
         self._record = record
         self._fault_of_next = self._faults.in_order()
         self._arrived = self._in_flight = self._most_in_flight = 0
@@ -96,6 +103,39 @@ class OpenAIServer:
     def most_in_flight(self) -> int:
         """The largest number of requests in progress at one time."""
         return self._most_in_flight
+
+    def hold_after(
+        self, answers: int, kind: Callable[[ChatRequest], Hashable] = lambda request: None
+    ) -> None:
+        """Answer this many more requests of each kind; hold the others until `release()`.
+
+        So a test can stop a client at a known call.
+        """
+        seen: Counter[Hashable] = Counter()
+
+        def hold(request: ChatRequest) -> bool:
+            seen[kind(request)] += 1
+            return seen[kind(request)] > answers
+
+        self._hold = hold
+
+    def wait_for_held(self, count: int, process: subprocess.Popen[Any] | None = None) -> None:
+        """Wait until this many clients wait for `release()`; fail if the process ends before."""
+        for _ in _until_patience_ends("its calls are held"):
+            if sum(one in self._connections for one, _ in list(self._held)) == count:
+                return
+            assert process is None or process.poll() is None, "it ended before its calls were held"
+
+    def wait_for_disconnect(self) -> None:
+        """Wait until every client has closed its connections."""
+        for _ in _until_patience_ends("clients close their connections"):
+            if not self._connections:
+                return
+
+    def release(self) -> None:
+        """Answer the requests that are held, and hold no more."""
+        self._hold = None
+        self._loop.call_soon_threadsafe(self._send_held)
 
     def __enter__(self) -> Self:
         self._bind()
@@ -153,8 +193,21 @@ class OpenAIServer:
     def _handle(self, http: HttpRequest, connection: Connection) -> None:
         self._in_flight += 1
         self._most_in_flight = max(self._most_in_flight, self._in_flight)
-        response = self._respond(http)
-        if self._latency:
+        try:
+            body = dict(json.loads(http.body or b"{}"))
+        except (ValueError, TypeError) as problem:
+            refusal = error_response(400, f"the body is not a JSON object: {problem}")
+            self._send(connection, refusal)
+            return
+        request = ChatRequest(self._arrived, http.path, http.headers, body)
+        self._arrived += 1
+        if self._record:
+            with self._lock:
+                self._requests.append(request)
+        response = self._respond(http, request)
+        if self._hold is not None and self._hold(request):
+            self._held.append((connection, response))
+        elif self._latency:
             self._loop.call_later(self._latency, self._send, connection, response)
         else:
             self._send(connection, response)
@@ -163,16 +216,11 @@ class OpenAIServer:
         self._in_flight -= 1
         connection.send(response)
 
-    def _respond(self, http: HttpRequest) -> Response:
-        try:
-            body = dict(json.loads(http.body or b"{}"))
-        except (ValueError, TypeError) as problem:
-            return error_response(400, f"the body is not a JSON object: {problem}")
-        request = ChatRequest(self._arrived, http.path, http.headers, body)
-        self._arrived += 1
-        if self._record:
-            with self._lock:
-                self._requests.append(request)
+    def _send_held(self) -> None:
+        while self._held:
+            self._send(*self._held.pop(0))
+
+    def _respond(self, http: HttpRequest, request: ChatRequest) -> Response:
         if http.path not in _METHODS:
             return error_response(404, f"no such path: {http.path}")
         if http.method != _METHODS[http.path]:
@@ -201,6 +249,14 @@ class OpenAIServer:
         count = min(request.choices, self._max_choices or request.choices)
         made = (self._reply(request, choice) for choice in range(count))
         return [Reply(reply) if isinstance(reply, str) else reply for reply in made]
+
+
+def _until_patience_ends(what: str) -> Iterator[None]:
+    end = time.monotonic() + _PATIENCE_WITH_CLIENTS
+    while time.monotonic() < end:
+        yield
+        time.sleep(0.02)
+    raise TimeoutError(f"waited {_PATIENCE_WITH_CLIENTS} seconds until {what}")
 
 
 def _models() -> Response:
