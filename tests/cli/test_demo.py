@@ -8,7 +8,7 @@ from misstep.cli._main import cli
 from misstep.solvers import BASELINES
 
 pytestmark = pytest.mark.usefixtures("embedded_model_installed")
-ROWS = 4
+ROWS = 2
 
 
 @pytest.fixture(scope="module")

@@ -1,16 +1,14 @@
 """Fetching from a hub: a real HTTP server on this machine in the hub's place."""
 
 import os
-import subprocess
-import sys
 import threading
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
-MISSTEP = str(Path(sys.executable).parent / "misstep")
+from tests.support.commands import Command, run_in_one_process
+
 COMMIT = "0" * 40
 
 
@@ -56,47 +54,40 @@ def hub(real_data):
     server.server_close()
 
 
-def fetch(hub, tmp_path, mirror="mirror"):
+def fetch(hub, folder, *mirrors):
+    """Fetch into mirrors, one after the other."""
     environment = {
         **{k: v for k, v in os.environ.items() if not k.startswith("HF_")},
         "HF_ENDPOINT": hub,
-        "HF_HOME": str(tmp_path / "cache"),
+        "HF_HOME": str(folder / "cache"),
         "HF_HUB_DISABLE_XET": "1",
-        "MISSTEP_DATA": str(tmp_path / mirror),
     }
-    return subprocess.run(
-        [MISSTEP, "data", "fetch", "processbench"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-    )
+    words = ["misstep", "data", "fetch", "processbench"]
+    given = [Command(words, folder, {"MISSTEP_DATA": str(folder / one)}) for one in mirrors]
+    return run_in_one_process(given, environment)
 
 
 def test_fetch_saves_what_it_got_and_goes_on_where_it_stopped(hub, tmp_path):
-    done = fetch(hub, tmp_path)
+    (tmp_path / "file").touch()
+    *ends, unwritable = fetch(hub, tmp_path, "mirror", "mirror", "file")
     mirror = tmp_path / "mirror" / "processbench"
-    # The machine holds two of the four files, so the third stops the first run.
-    assert done.returncode == 1
-    assert "'olympiadbench.json' of the source 'processbench' was not found" in done.stderr
+    # The machine holds two of the four files, so the third stops the run.
+    for end in ends:
+        assert end.status == 1
+        assert "'olympiadbench.json' of the source 'processbench' was not found" in end.output
     assert sorted(path.name for path in mirror.iterdir()) == ["gsm8k.json", "math.json"]
     assert (mirror / "math.json").read_bytes() == Hub.files["math.json"]
-    Hub.asked.clear()
-    fetch(hub, tmp_path)
-    assert not [request for request in Hub.asked if "gsm8k" in request or "math.json" in request]
+    sent = [path for path in Hub.asked if path.startswith("GET")]
+    assert [sum(name in path for path in sent) for name in ("gsm8k", "math.json")] == [1, 1]
+    # A folder that cannot be written is a clear error.
+    assert unwritable.status == 1
+    assert "cannot be written" in unwritable.output
+    assert not any("Traceback" in end.output for end in (*ends, unwritable))
 
 
 def test_a_file_that_is_not_the_pinned_one_is_not_saved(hub, tmp_path):
     Hub.files["gsm8k.json"] = Hub.files["gsm8k.json"][:-10]
-    done = fetch(hub, tmp_path)
-    assert done.returncode == 1
-    assert "expected sha256 fb1c59df" in done.stderr
+    [end] = fetch(hub, tmp_path, "mirror")
+    assert end.status == 1
+    assert "expected sha256 fb1c59df" in end.output
     assert not (tmp_path / "mirror").exists()
-
-
-def test_a_folder_that_cannot_be_written_is_a_clear_error(hub, tmp_path):
-    (tmp_path / "file").touch()
-    done = fetch(hub, tmp_path, mirror="file")
-    assert done.returncode == 1
-    assert "cannot be written" in done.stderr
-    assert "Traceback" not in done.stderr
