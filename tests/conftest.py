@@ -18,15 +18,26 @@ from tests.support.runs import local_model, run_task
 
 ROOT = Path(__file__).parents[1]
 
+SLOWEST = (
+    *("runs/test_jobs.py", "evals/test_providers.py", "docs/test_readme_wheel.py"),
+    *("cli/test_run.py", "reports/test_page.py", "docs/test_readme_clone.py"),
+    *("fuzz/test_time.py", "reports/test_notebook.py", "cli/test_demo.py", "runs/test_workers.py"),
+    *("security/test_secrets.py", "evals/test_guided_search.py", "scorers/test_answer_equality.py"),
+)
+"""Files whose tests take longest, the slowest first."""
 SLOW = ("docs", "runs", "forge", "evals", "cli", "security", "reports", "providers")
 """Folders whose tests start programs, servers or whole runs, the slowest first."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the slow folders first: a slow file that starts last keeps the others waiting."""
-    order = {name: place for place, name in enumerate(SLOW)}
-    tests = ROOT / "tests"
-    items.sort(key=lambda item: order.get(item.path.relative_to(tests).parts[0], len(SLOW)))
+    """Run the slow files and folders first: a slow file that starts last keeps others waiting."""
+    order = {name: place for place, name in enumerate((*SLOWEST, *SLOW))}
+
+    def place(item: pytest.Item) -> int:
+        path = item.path.relative_to(ROOT / "tests")
+        return order.get(path.as_posix(), order.get(path.parts[0], len(order)))
+
+    items.sort(key=place)
 
 
 collect_rarely()

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tests.support.openai_server import OpenAIServer
+from tests.support.openai_server import ChatRequest, OpenAIServer
 from tests.support.openai_server._http import HttpRequest, Response, json_response
 from tests.support.openai_server._wire import BadRequestError
 from tests.support.vendors._protocols import Protocol
@@ -36,12 +36,12 @@ class VendorServer(OpenAIServer):
         """The address that Inspect's provider is given."""
         return f"http://127.0.0.1:{self.port}{self.protocol.base}"
 
-    def _respond(self, http: HttpRequest) -> Response:
+    def _respond(self, http: HttpRequest, request: ChatRequest) -> Response:
         if http.method != "POST" or not self.protocol.route.fullmatch(http.path):
             self.traffic.other.append(http.path)
             return json_response(404, self.protocol.error(404, f"no such path: {http.path}"))
         try:
-            conversation = self.protocol.read(dict(json.loads(http.body)))
+            conversation = self.protocol.read(dict(request.body))
         except BadRequestError as refusal:
             self.traffic.refused.append(str(refusal))
             return json_response(400, self.protocol.error(400, str(refusal)))
