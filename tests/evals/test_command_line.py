@@ -55,7 +55,7 @@ def test_a_variant_runs_by_its_name_and_from_its_file(ends, way, name):
     assert log.eval.task == name
     assert log.results.headline.metric == "f1_score"
     # Below the table of Inspect's command.
-    assert done.stdout.splitlines()[-1].startswith("Results at a glance: misstep show ")
+    assert end.output.splitlines()[-1].startswith("Results at a glance: misstep show ")
 
 
 def test_the_file_alone_runs_one_task_on_a_file_beside_the_shell(ends):
