@@ -164,7 +164,7 @@ def code(text: str) -> str:
     return f"`{' '.join(text.replace('`', chr(39)).split()) or ' '}`"
 
 
-_MOST_ROWS, _FIRST_WORDS, _MOST_CHARACTERS = 40, 80, 1500
+_MOST_ROWS, _FIRST_WORDS, _MOST_CHARACTERS = 40, 64, 1500
 """Steps in a table, characters of a step there, and characters of a step that is quoted."""
 
 
@@ -212,7 +212,7 @@ def quoted_steps(quoted: Mapping[str, int | None], steps: Sequence[str]) -> Iter
     for name, step in quoted.items():
         if step is not None and 0 <= step < len(steps):
             text = markdown_text(shortened(_own_text(steps[step], step), _MOST_CHARACTERS))
-            yield from ("", f"**{name}: step {step}**", "", f"> {text}")
+            yield from ("", f"**{name}: step {step}**", "", text)
 
 
 def _own_text(text: str, step: int) -> str:

@@ -54,7 +54,7 @@ def test_steps_of_agents_are_quoted_by_their_own_words():
     table = step_table(score_votes([Vote(0, "0")], 1, 2), 1, steps)
     assert r"| \[step 0\] assistant search({}) |" in table
     labelled, predicted = table.split("**Labelled: step 1**")[1].split("**Predicted: step 0**")
-    assert labelled.strip() == r"> \[step 1\] assistant It is 9 \| 8."
+    assert labelled.strip() == r"\[step 1\] assistant It is 9 \| 8."
     assert "Find it" not in predicted
     # Other solutions have no such head.
-    assert "> \\[step 5\\] a" in step_table(score_votes([Vote(0, "0")], 0, 1), 0, ["[step 5] a"])
+    assert "\n\\[step 5\\] a" in step_table(score_votes([Vote(0, "0")], 0, 1), 0, ["[step 5] a"])
