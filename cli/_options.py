@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import click
 
-from misstep.registry import MAX_SIZE
+# The name is in misstep.registry too. That loads Inspect, which takes seconds.
+MAX_SIZE = "MISSTEP_MAX_SIZE"
 
 _READINGS = {
     "strict": "the headline scores",
