@@ -178,7 +178,7 @@ def test_a_model_by_path_runs_with_a_grammar_and_its_checksum_is_in_the_log(tmp_
     assert -1 <= int(sample.scores["first_error"].answer) < len(sample.metadata["steps"])
     text = page.read_text(encoding="utf-8")
     name = markdown_text(f"embedded/{weights.name}")
-    assert f"| {name} | index\\_only | 1 |" in text
+    assert f"| {name} (sha256 {checksum[:12]}) | index\\_only | 1 |" in text
     assert f"- {name}: sha256 `{checksum}`" in text
     assert str(weights.parent) not in text
     with pytest.raises(MisstepError, match="only some of the samples ran"):

@@ -75,12 +75,12 @@ def cluster():
     cluster.shutdown()
 
 
-def a_sweep(folder, server, *evals, cpus=1):
+def a_sweep(folder, server, *evals):
     """Return a sweep whose workers ask about one sample after another and save each at once."""
     return {
         "log_dir": str(folder / "logs"),
         "evals": [{"eval": "misstep/processbench.sample", "limit": 12, **one} for one in evals],
-        "models": [{"model": "openai-api/local/critic", "base_url": server.url, "cpus": cpus}],
+        "models": [{"model": "openai-api/local/critic", "base_url": server.url}],
         "generate_config": {"max_connections": 1},
         "eval_config": {"log_buffer": 1, "max_samples": 1},
         "pass_env": ["LOCAL_API_KEY"],
@@ -116,17 +116,27 @@ def test_a_sweep_outlives_a_node(cluster, tmp_path, monkeypatch):
         assert again == 1, f"{again} calls were made again: only one had no answer"
 
 
-@pytest.mark.parametrize("executor", [["--ray"], ["--processes", "3"]])
-def test_a_sweep_whose_driver_is_killed_is_resumed(tmp_path, executor):
-    """Of a run in two shards, and of one as an eval set of Inspect, with two votes."""
+SHARDS, EVAL_SET = {"shards": 2}, {"args": {"votes": 2}}
+
+
+# Ray starts a third job on two processors only after minutes.
+@pytest.mark.parametrize(
+    ("executor", "evals", "held"),
+    [
+        (["--ray"], [SHARDS], 2),
+        (["--ray"], [EVAL_SET], 1),
+        (["--processes", "3"], [SHARDS, EVAL_SET], 3),
+    ],
+)
+def test_a_sweep_whose_driver_is_killed_is_resumed(tmp_path, executor, evals, held):
     with OpenAIServer(short) as server:
-        sweep = a_sweep(tmp_path, server, {"shards": 2}, {"args": {"votes": 2}}, cpus=0.5)
+        sweep = a_sweep(tmp_path, server, *evals)
         (tmp_path / "sweep.yaml").write_text(json.dumps(sweep), encoding="utf-8")
         command = [Path(sys.executable).parent / "misstep", "sweep", "run", "sweep.yaml", *executor]
         environment = {**os.environ, "LOCAL_API_KEY": "x"}
         server.hold_after(4, lambda request: request.choices)
         driver = subprocess.Popen(command, cwd=tmp_path, env=environment)
-        server.wait_for_held(3, driver)
+        server.wait_for_held(held, driver)
         driver.kill()
         driver.wait()
         # Its workers end by themselves when they see that it is gone.
@@ -136,5 +146,5 @@ def test_a_sweep_whose_driver_is_killed_is_resumed(tmp_path, executor):
         assert done.returncode == 0
         for run in sweep_runs(Sweep.model_validate(sweep)):
             assert_whole(read_eval_log(run.progress().log), 12)
-        again = len(server.requests) - 24
-        assert again == 3, f"{again} calls were made again: only three had no answer"
+        again = len(server.requests) - 12 * len(evals)
+        assert again == held, f"{again} calls were made again: only {held} had no answer"
