@@ -38,6 +38,8 @@ _SPECIAL = {
     **{sign: f"\\{sign}" for sign in "{}$&%#_"},
 }
 _MOST_METRICS = 4
+_MOST_WAITING, _PLACE_ALL = 8, "\\clearpage\n"
+"""LaTeX loses figures if too many wait for a place."""
 _SETTINGS = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "reasoning_tokens")
 
 
@@ -55,7 +57,10 @@ def latex_files(runs: Sequence[Run], reading: str, figures: Sequence[str] = ()) 
         "logs.tex": _logs_table(runs, headers),
         "references.bib": "\n".join(_bibliography(used)),
         "paper.tex": Template(page_file("paper.tex")).substitute(
-            figures="\n".join(_figure(name) for name in figures)
+            figures="".join(
+                _figure(name) + "\n" + _PLACE_ALL * (number % _MOST_WAITING == 0)
+                for number, name in enumerate(figures, 1)
+            )
         ),
     }
 
