@@ -14,7 +14,7 @@ _SPACES = re.compile(r"\s+|\\[,;:!]|\\left(?![a-z])|\\right(?![a-z])|\$|\\[()\[\
 _LONGEST_ENDING = 600
 """Characters at the end of a step in which an answer is searched."""
 _START = r"(?<![\w.\\])"
-"""No word, number or command goes on here."""
+"""A place that is not inside a word, a number or a command."""
 
 
 def compact(text: str) -> str:

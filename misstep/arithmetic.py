@@ -74,12 +74,12 @@ def false_equations(text: str) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    """Return a text in one line. An equation goes on after a line break only at a sign."""
+    """Return a text in one line. An equation continues on a new line only if a sign is there."""
     lines = [line.strip() for line in text.splitlines()]
     parts = lines[:1]
     for before, line in pairwise(lines):
-        goes_on = before.endswith(("=", "+", "-", "*", "/")) or line.startswith(("=", "+", "*"))
-        parts += [" " if goes_on else " ; ", line]
+        continues = before.endswith(("=", "+", "-", "*", "/")) or line.startswith(("=", "+", "*"))
+        parts += [" " if continues else " ; ", line]
     return "".join(parts)
 
 

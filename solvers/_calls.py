@@ -170,7 +170,7 @@ async def _several(
 
 
 def without_echo(text: str, given: str) -> str:
-    """Return a continuation without the given text, which llama.cpp repeats before it goes on."""
+    """Return a continuation without the given text, which llama.cpp repeats first."""
     given = given.strip()
     rest = text.lstrip()[len(given) :] if given and text.lstrip().startswith(given) else ""
     return rest if rest.strip() else text

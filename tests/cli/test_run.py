@@ -51,7 +51,7 @@ def test_a_run_is_stopped_in_three_ways_and_no_answered_call_is_repeated(tmp_pat
             [worker, _] = [one for helper in helpers for one in _children(helper)]
             os.kill(worker, signal.SIGKILL)
             server.wait_for_held(1, run)
-            # The other worker goes on to the end of its shard.
+            # The other worker finishes its shard.
             server.release()
             message = run.stderr.read()
         assert run.returncode == 1

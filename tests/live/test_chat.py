@@ -44,6 +44,13 @@ def chat(provider, url, name="smollm2"):
     return get_model(f"{provider}/{name}", base_url=f"{url}/v1", api_key="x", memoize=False)
 
 
+def too_long(folder):
+    """Return a file with one row whose problem is longer than the context of a model."""
+    rows = folder / "long.jsonl"
+    rows.write_text('{"id": "a", "problem": "%s", "steps": ["x"], "label": 0}' % ("word " * 6000))
+    return str(rows)
+
+
 def events(sample, kind):
     whole = resolve_sample_attachments(sample, "full")
     return [event for event in whole.events if isinstance(event, kind)]
@@ -186,13 +193,11 @@ async def test_a_prefill_is_continued_and_stops_at_a_blank_line(provider, vllm, 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_prompt_beyond_the_context_is_truncated_and_no_error(provider, vllm, tmp_path):
-    rows = tmp_path / "long.jsonl"
-    rows.write_text('{"id": "a", "problem": "%s", "steps": ["x"], "label": 0}' % ("word " * 6000))
     log = succeed(
         "misstep/processbench",
         tmp_path,
         chat(provider, vllm),
-        task_args={"source": str(rows), "votes": 2},
+        task_args={"source": too_long(tmp_path), "votes": 2},
         max_tokens=16,
     )
     [sample] = log.samples
@@ -318,13 +323,11 @@ def test_llama_cpp_draws_more_votes_than_it_has_slots(provider, llama, tmp_path)
 
 @pytest.mark.parametrize("provider", PROVIDERS[:2])
 def test_a_prompt_beyond_llama_cpps_context_is_truncated(provider, llama, tmp_path):
-    rows = tmp_path / "long.jsonl"
-    rows.write_text('{"id": "a", "problem": "%s", "steps": ["x"], "label": 0}' % ("word " * 6000))
     log = succeed(
         "misstep/processbench",
         tmp_path,
         chat(provider, llama),
-        task_args={"source": str(rows)},
+        task_args={"source": too_long(tmp_path)},
         max_tokens=16,
     )
     assert log.samples[0].scores["first_error"].metadata["unread"] == "truncated"

@@ -94,15 +94,4 @@ def _contents(path):
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             for name in archive.namelist():
-                try:
-                    yield archive.read(name)
-                except NotImplementedError:
-                    yield _by_inspect(path)
-                    return
-
-
-def _by_inspect(path):
-    """Inspect packs its logs in a way that Python 3.11's zipfile does not unpack."""
-    from inspect_ai.log import read_eval_log
-
-    return read_eval_log(str(path)).model_dump_json().encode()
+                yield archive.read(name)
