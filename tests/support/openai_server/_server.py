@@ -79,6 +79,7 @@ class OpenAIServer:
         self._fault_of_next = self._faults.in_order()
         self._arrived = self._in_flight = self._most_in_flight = 0
         self._requests: list[ChatRequest] = []
+        self._problems: list[Exception] = []
         self._lock = threading.Lock()
         self._connections: set[Connection] = set()
         self._listener: asyncio.Server | None = None
@@ -156,6 +157,9 @@ class OpenAIServer:
         self._thread.join()
         self._loop.close()
         self._socket.close()
+        # A client may retry a failure of the server for minutes, and hide it.
+        if self._problems and problem is None:
+            raise self._problems[0]
 
     def up(self) -> None:
         """Accept connections."""
@@ -204,7 +208,11 @@ class OpenAIServer:
         if self._record:
             with self._lock:
                 self._requests.append(request)
-        response = self._respond(http, request)
+        try:
+            response = self._respond(http, request)
+        except Exception as problem:
+            self._problems.append(problem)
+            response = error_response(400, f"the test server failed: {problem!r}")
         if self._hold is not None and self._hold(request):
             self._held.append((connection, response))
         elif self._latency:

@@ -202,7 +202,10 @@ def _responses(body: Body) -> Conversation:
         any("logprobs" in one for one in body.get("include") or []),
         "logprobs are not supported with reasoning models.",
     )
-    items = [one for one in body["input"] if one.get("type", "message") == "message"]
+    # `input` is a text or a list. Inspect asks with a text whether reasoning may be summarised.
+    items = body["input"]
+    items = [{"role": "user", "content": items}] if isinstance(items, str) else items
+    items = [one for one in items if one.get("type", "message") == "message"]
     messages = [(_role(one["role"]), text_of(one["content"])) for one in items]
     return Conversation(messages, body, system=body.get("instructions") or "")
 
