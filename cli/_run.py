@@ -78,6 +78,11 @@ def run_eval(
         sys.exit(130)
 
 
+def _load_for_joining() -> None:
+    for name in ("numpy.random", "misstep.registry.entry_point", "misstep.reports"):
+        import_module(name)
+
+
 def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
     from misstep.cli._output import print_json, print_lines, print_summary, results_object
     from misstep.registry import MisstepError
@@ -89,9 +94,9 @@ def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
         console,
         [f"{run.command.eval}: {len(left)} of {len(run.shards)} shards, {processes} at once"],
     )
-    # Joining makes as many objects as a run does, and needs numpy: it is loaded in the meantime.
+    # Joining makes as many objects as a run does. What it needs is loaded in the meantime.
     freeze_loaded_objects()
-    Thread(target=import_module, args=("numpy.random",), daemon=True).start()
+    Thread(target=_load_for_joining, daemon=True).start()
     failed = []
     jobs = [Job(run.folder, shard.index) for shard in left]
     for job, problem in local_processes(processes)(jobs):
