@@ -96,6 +96,7 @@ from misstep.reports._power import (
     unpaired_power,
     unpaired_samples,
 )
+from misstep.reports._read_runs import Logs, read_logs, read_run, result_metrics
 from misstep.reports._records import import_records, recorded_runs
 from misstep.reports._recovery import (
     RecoveryGrouping,
@@ -105,6 +106,7 @@ from misstep.reports._recovery import (
 )
 from misstep.reports._reference import EMBEDDED, planned_runs, run_planned
 from misstep.reports._report import VIEWER, build_report, figure_files, load_libraries, report_page
+from misstep.reports._result_checks import check_results, read_results
 from misstep.reports._results_page import results_files
 from misstep.reports._review import (
     ADJUDICATOR,
@@ -120,11 +122,11 @@ from misstep.reports._review import (
     review_lines,
 )
 from misstep.reports._review_server import ReviewServer
-from misstep.reports._runs import Logs, Run, read_logs, read_run, result_metrics
+from misstep.reports._runs import Run
 from misstep.reports._show import MetricValue, RunSummary, summary_of_run
 from misstep.reports._step_scores import RewardRow, StepScores
 from misstep.reports._study_page import STUDY_FOLDER, build_study, study_runs
-from misstep.reports._submissions import check_results, read_results, submission
+from misstep.reports._submissions import submission
 from misstep.reports._tasks import eval_sizes, load_task
 from misstep.reports._text import (
     UNDEFINED,

@@ -12,8 +12,8 @@ from misstep.reports._leaderboard import (
     metric_name,
     ranking_metric,
 )
+from misstep.reports._result_checks import CheckedResults, read_results
 from misstep.reports._runs import Run
-from misstep.reports._submissions import CheckedResults, read_results
 from misstep.reports._text import (
     UNDEFINED,
     markdown_table,

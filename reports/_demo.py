@@ -9,8 +9,9 @@ from inspect_ai.dataset import Sample
 
 from misstep.registry import MisstepError
 from misstep.reports._comparison import Contrast, compare
+from misstep.reports._read_runs import read_run
 from misstep.reports._reference import EMBEDDED
-from misstep.reports._runs import Run, read_run
+from misstep.reports._runs import Run
 from misstep.reports._samples import SampleRecord
 from misstep.reports._tasks import load_task
 from misstep.solvers import BASELINES

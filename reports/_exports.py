@@ -11,7 +11,8 @@ from inspect_ai.scorer import CORRECT, Score
 
 from misstep.plain_text import metric_key
 from misstep.registry import MisstepError
-from misstep.reports._runs import DETECTIONS, read_log, refuse_lost_samples, result_metrics
+from misstep.reports._read_runs import read_log, refuse_lost_samples, result_metrics
+from misstep.reports._runs import DETECTIONS
 from misstep.reports._samples import sample_metrics
 from misstep.reports._text import csv_text, file_name, file_names, json_lines, json_text, to_json
 from misstep.samples import IterationRecord, critic_verdict, search_iterations, search_result

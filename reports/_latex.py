@@ -22,7 +22,8 @@ from misstep.reports._leaderboard import (
     leaderboard_metrics,
     metric_name,
 )
-from misstep.reports._runs import Run, read_log
+from misstep.reports._read_runs import read_log
+from misstep.reports._runs import Run
 from misstep.reports._text import page_file, percent
 
 _SPECIAL = {

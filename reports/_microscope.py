@@ -19,7 +19,8 @@ from misstep.plain_text import one_line
 from misstep.reports._bias import StepFeatures, step_features
 from misstep.reports._frames import protocols, run_labels
 from misstep.reports._mathml import formula_mathml, formulas_and_text, is_formula
-from misstep.reports._runs import Run, are_large, in_processes, no_garbage_collection
+from misstep.reports._processes import are_large, in_processes, no_garbage_collection
+from misstep.reports._runs import Run
 from misstep.reports._samples import SampleRecord, ScoreRecord
 from misstep.samples import CriticVerdict, SearchRecord
 

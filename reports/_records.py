@@ -8,7 +8,8 @@ from typing import Any
 
 from misstep.registry import MisstepError, RecordedOutputs, published, records, sources
 from misstep.reports._imports import import_files
-from misstep.reports._runs import Run, read_logs
+from misstep.reports._read_runs import read_logs
+from misstep.reports._runs import Run
 from misstep.reports._thresholds import TunedThreshold, reward_rows, tune_threshold
 from misstep.rewards import THRESHOLD
 

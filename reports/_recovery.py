@@ -10,7 +10,8 @@ from inspect_ai.scorer import SampleScore
 from misstep.registry import MisstepError
 from misstep.reports._charts import chart_library
 from misstep.reports._frames import dataframe, run_labels
-from misstep.reports._runs import SCORERS, Run, read_log
+from misstep.reports._read_runs import read_log
+from misstep.reports._runs import SCORERS, Run
 from misstep.scorers import rates_by, recovery_samples
 
 if TYPE_CHECKING:

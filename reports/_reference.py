@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from misstep.registry import MisstepError, evals
-from misstep.reports._runs import WEIGHTS, Run, read_logs
+from misstep.reports._read_runs import read_logs
+from misstep.reports._runs import WEIGHTS, Run
 from misstep.reports._submissions import weights_digest
 from misstep.reports._tasks import load_task
 from misstep.solvers import BASELINES, SECTION_BASELINES

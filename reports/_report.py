@@ -15,12 +15,18 @@ from math import inf, isnan, nan
 from typing import TYPE_CHECKING, Any, get_args
 
 from misstep.registry import evals
-from misstep.reports import _breakdowns as breakdowns, _report_charts as charts
+from misstep.reports import (
+    _breakdowns as breakdowns,
+    _report_charts as charts,
+    _reward_charts as reward_charts,
+)
 from misstep.reports._bias import BIASES, StepFeatures, labelled_steps, reward_by, skill_left
+from misstep.reports._chart_parts import CHOSEN, ReportChart, wrapped
 from misstep.reports._charts import (
     ChartFormat,
     chart_bytes,
     chart_config,
+    chart_library,
     dark_colours,
     page_colours,
 )
@@ -39,12 +45,14 @@ from misstep.reports._leaderboard import (
     ranking_metric,
 )
 from misstep.reports._microscope import Microscope, page_parts, start_microscope
+from misstep.reports._processes import no_garbage_collection
+from misstep.reports._read_runs import Logs, SkippedLog
 from misstep.reports._recovery import (
     GROUPING_TITLES as RECOVERY_TITLES,
     RecoveryGrouping,
     recovery_frame,
 )
-from misstep.reports._runs import ANSWERS, SCORERS, Logs, Run, SkippedLog, no_garbage_collection
+from misstep.reports._runs import ANSWERS, SCORERS, Run
 from misstep.reports._text import (
     csv_text,
     dollars,
@@ -80,7 +88,7 @@ class ReportSection:
     rows: list[FrameRow]
     tested: bool
     """Whether the ranked runs were tested against each other."""
-    charts: list[charts.ReportChart]
+    charts: list[ReportChart]
     samples: Microscope
 
     @property
@@ -105,7 +113,7 @@ class Report:
 
 def load_libraries() -> None:
     """Import what charts need, and make the script that draws them. Both take seconds."""
-    charts.chart_library()
+    chart_library()
     _drawing_script()
 
 
@@ -139,7 +147,7 @@ def figure_files(report: Report) -> Iterator[tuple[str, bytes]]:
 
     A chart with a menu of runs becomes one picture for each run.
     """
-    library = charts.chart_library()
+    library = chart_library()
     for section in report.sections:
         for chart in section.charts:
             path = f"{file_name(section.title)}/{chart.name}"
@@ -151,7 +159,7 @@ def figure_files(report: Report) -> Iterator[tuple[str, bytes]]:
             yield f"{path}.csv", csv_text(rows.to_dict("records")).encode()
 
 
-def figure_specs(chart: charts.ReportChart) -> Iterator[tuple[str, dict[str, Any]]]:
+def figure_specs(chart: ReportChart) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the chart as pictures of a fixed width on white, in the theme of the page.
 
     Each has the end of its file's name: empty, or the place and the name of the run that it shows.
@@ -161,13 +169,13 @@ def figure_specs(chart: charts.ReportChart) -> Iterator[tuple[str, dict[str, Any
     config = chart_config("Helvetica, Arial, sans-serif") | {"background": "white"}
     # Another program may draw the text of an SVG in a wider font.
     spec |= {"width": FIGURE_WIDTH, "padding": 16, "config": config}
-    if charts.CHOSEN not in (one["name"] for one in spec.get("params", [])):
+    if CHOSEN not in (one["name"] for one in spec.get("params", [])):
         yield "", spec
         return
-    others = [one for one in spec["params"] if one["name"] != charts.CHOSEN]
+    others = [one for one in spec["params"] if one["name"] != CHOSEN]
     for place, run in enumerate(dict.fromkeys(chart.table["run"]), start=1):
-        title = {"text": charts.wrapped(run, 60).split("\n"), "anchor": "start"}
-        chosen = {"name": charts.CHOSEN, "value": run}
+        title = {"text": wrapped(run, 60).split("\n"), "anchor": "start"}
+        chosen = {"name": CHOSEN, "value": run}
         yield f"-{place}-{file_name(run)}", {**spec, "title": title, "params": [*others, chosen]}
 
 
@@ -221,7 +229,7 @@ def _board_rows(table: "pandas.DataFrame", metrics: Sequence[str]) -> Iterator[F
 
 def _checkpoints(
     benchmark: Benchmark, metric: str, reading: str, by: str | None
-) -> Iterator[charts.ReportChart]:
+) -> Iterator[ReportChart]:
     if by is not None:
         table = checkpoints(benchmark.runs, by, metric, reading)
         if len(table):
@@ -249,7 +257,7 @@ def _best_first(benchmark: Benchmark, metric: str, reading: str) -> Benchmark:
     return replace(benchmark, runs=sorted(benchmark.runs, key=rank))
 
 
-def _charts(benchmark: Benchmark, reading: str) -> Iterator[charts.ReportChart]:
+def _charts(benchmark: Benchmark, reading: str) -> Iterator[ReportChart]:
     runs = benchmark.runs
     if benchmark.kind == "recovery":
         for grouping in get_args(RecoveryGrouping):
@@ -272,7 +280,7 @@ def _charts(benchmark: Benchmark, reading: str) -> Iterator[charts.ReportChart]:
         yield charts.votes_chart(votes, metric, METRIC_NAMES[metric])
     rewards = breakdowns.calibration(runs, reading)
     if len(rewards):
-        yield charts.calibration_chart(rewards)
+        yield reward_charts.calibration_chart(rewards)
     if benchmark.kind == ANSWERS:
         used = breakdowns.budget(runs, reading)
         for what in ("tokens", "calls"):
@@ -282,15 +290,15 @@ def _charts(benchmark: Benchmark, reading: str) -> Iterator[charts.ReportChart]:
 
 def _bias_charts(
     runs: Sequence[Run], features: Mapping[str, StepFeatures]
-) -> Iterator[charts.ReportChart]:
+) -> Iterator[ReportChart]:
     steps = labelled_steps(runs, features)
     skill = skill_left(steps)
     if len(skill):
-        yield charts.skill_chart(skill)
+        yield reward_charts.skill_chart(skill)
     for by in BIASES:
         table = reward_by(steps, by)
         if len(table):
-            yield charts.bias_chart(table, f"Rewards of right steps by {by}", by)
+            yield reward_charts.bias_chart(table, f"Rewards of right steps by {by}", by)
 
 
 def _best_metric(table: "pandas.DataFrame") -> str:
@@ -348,7 +356,7 @@ def _script_json(content: Any) -> str:  # noqa: ANN401
     return text
 
 
-def _chart_data(chart: charts.ReportChart) -> dict[str, Any]:
+def _chart_data(chart: ReportChart) -> dict[str, Any]:
     """The description of a chart, and its data as a table."""
     table = chart.table.astype(object)
     rows: list[list[Any]] = table.where(chart.table.notna(), None).to_numpy().tolist()

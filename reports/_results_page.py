@@ -12,8 +12,9 @@ from misstep.registry import PublishedResult, PublishedTable, price_of, publishe
 from misstep.reports._board import board_table
 from misstep.reports._compared import LETTER, group_letters
 from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard_metrics, metric_name
+from misstep.reports._read_runs import read_log
 from misstep.reports._records import PUBLISHED, ComparedFigure, RecordedRuns, model_of
-from misstep.reports._runs import ANSWERS, Run, read_log
+from misstep.reports._runs import ANSWERS, Run
 from misstep.reports._submissions import public_model
 from misstep.reports._text import (
     UNDEFINED,

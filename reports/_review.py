@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from misstep.forge import DATA_NAME
 from misstep.loaders import load_rows
 from misstep.registry import DataError, MisstepError
-from misstep.reports._runs import read_log, read_run
+from misstep.reports._read_runs import read_log, read_run
 from misstep.reports._text import json_lines
 from misstep.scorers import Estimate, from_draws
 from misstep.verdicts import NO_ERROR

@@ -12,7 +12,8 @@ from inspect_ai.log import EvalLog
 from misstep.generator import VERSION
 from misstep.registry import MisstepError
 from misstep.reports._charts import FINDING_COLOURS, chart_bytes, chart_library
-from misstep.reports._runs import Run, read_run
+from misstep.reports._read_runs import read_run
+from misstep.reports._runs import Run
 from misstep.reports._samples import ON_CORRECT, ON_ERRORS, Finding
 from misstep.reports._study import (
     DIMENSIONS,

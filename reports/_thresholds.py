@@ -11,7 +11,7 @@ import numpy as np
 
 from misstep.registry import MisstepError, UnknownNameError
 from misstep.reports._paired import Array
-from misstep.reports._runs import read_log
+from misstep.reports._read_runs import read_log
 from misstep.reports._step_scores import RewardRow, StepScores, calibration_error
 from misstep.reports._text import (
     UNDEFINED,

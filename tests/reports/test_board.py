@@ -8,7 +8,7 @@ import pytest
 from misstep.loaders import load_rows
 from misstep.registry import MisstepError
 from misstep.reports import board_page, check_results, read_results, read_run, submission
-from misstep.reports._submissions import (
+from misstep.reports._result_files import (
     ResultFile,
     read_result_file,
     recomputed,
