@@ -19,8 +19,9 @@ from inspect_ai.model import (
     get_model,
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import LimitExceededError, StoreModel, collect, json_schema
+from inspect_ai.util import LimitExceededError, StoreModel, json_schema
 
+from misstep.concurrency import collect
 from misstep.forge._calls import (
     InjectionReply,
     ReviewReply,

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from inspect_ai.log import transcript
 from inspect_ai.model import GenerateConfig, Model, get_model
-from inspect_ai.util import collect, span
+from inspect_ai.util import span
 
+from misstep.concurrency import collect
 from misstep.providers import (
     check_logprobs,
     output_or_too_long,

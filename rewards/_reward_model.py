@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 
 import anyio
 from inspect_ai.model import Model, ModelAPI, ModelOutput
-from inspect_ai.util import collect
 
+from misstep.concurrency import collect
 from misstep.registry import ModelError, Prm
 
 OutputCallback = Callable[[ModelOutput], None]

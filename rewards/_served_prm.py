@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx
 from inspect_ai.model import ModelCall, ModelOutput
-from inspect_ai.util import collect
 
 from misstep._inspect_private import RetryDecision, classify_http_retry
+from misstep.concurrency import collect
 from misstep.providers import (
     HttpClient,
     ModelRequest,

@@ -14,9 +14,9 @@ from inspect_ai.model import (
     get_model,
 )
 from inspect_ai.solver import Generate, TaskState
-from inspect_ai.util import collect
 
 from misstep._inspect_private import active_generate_config
+from misstep.concurrency import collect
 from misstep.providers import (
     Refusal,
     output_or_too_long,

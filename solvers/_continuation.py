@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from inspect_ai.log import transcript
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import collect, span
+from inspect_ai.util import span
 from pydantic import JsonValue, ValidationError
 
+from misstep.concurrency import collect
 from misstep.loaders import recovery_prompts
 from misstep.providers import Refusal, refusal_of, remembered_refusals, short_errors
 from misstep.registry import (

@@ -6,8 +6,8 @@ from typing import Literal, TypeAlias
 
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import collect
 
+from misstep.concurrency import collect
 from misstep.loaders import published_wording
 from misstep.providers import short_errors
 from misstep.registry import STEPS, Wording, fill, find_mistake_prompt

@@ -6,9 +6,10 @@ from random import Random
 from typing import Any, TypeVar
 
 from inspect_ai.log import transcript
-from inspect_ai.util import collect, span
+from inspect_ai.util import span
 
 from misstep.boxes import last_boxed
+from misstep.concurrency import collect
 from misstep.rewards import Aggregation, Reward, RewardModel, aggregate
 from misstep.samples import CandidateRecord, IterationRecord
 from misstep.solvers._policy import Account, Policy, StepCandidate

@@ -3,8 +3,8 @@
 from typing import Literal
 
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import collect
 
+from misstep.concurrency import collect
 from misstep.registry import MisstepError, UnknownNameError, Wording, find_judge
 from misstep.rewards import (
     RewardWatch,

@@ -102,6 +102,18 @@ async def test_a_text_is_tokenized_once():
 
 
 @pytest.mark.anyio
+async def test_texts_whose_tokenizing_fails_at_the_same_time_are_tokenized_again():
+    busy = Faults(script=[Fault.SERVER_ERROR] * 4)
+    with OpenAIServer(pooling=lambda tokens: [[0.5]] * len(tokens), faults=busy) as server:
+        url = server.url.removesuffix("/v1")
+        async with get_model(
+            "prm/skywork-prm-1.5b", base_url=url, memoize=False, bos="<s>"
+        ) as model:
+            output = await model.generate(scoring_messages("How much?", STEPS))
+    assert len(output.metadata["rewards"]) == len(STEPS)
+
+
+@pytest.mark.anyio
 async def test_skywork_takes_the_value_of_the_line_break_after_each_step():
     seen = []
 
