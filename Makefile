@@ -47,7 +47,9 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 demo: setup  ## Compare baselines, a calculator and a small model inside the process: no key, no network.
 	@$(BIN)/misstep demo
 
-test: lint types unit  ## Run lint, the type checker and all tests. COVERAGE=1 adds coverage.
+# The type checker runs beside the tests, which wait for servers and programs now and then.
+test: lint  ## Run lint, the type checker and all tests. COVERAGE=1 adds coverage.
+	@$(MAKE) --no-print-directory --jobs 2 types unit
 
 unit: setup  ## Run all tests.
 	@rm -rf $(LEFT_BY_BUILDS)

@@ -400,7 +400,7 @@ def test_an_answer_that_explodes_is_undecided_and_the_run_goes_on(search, tmp_pa
 def test_a_server_that_stops_in_the_middle_and_comes_back_loses_nothing(search):
     def stop_and_come_back(server):
         while len(server.requests) < 20:
-            pass
+            threading.Event().wait(0.01)
         server.down()
         threading.Event().wait(0.5)
         server.up()
