@@ -22,7 +22,7 @@ async def test_results_come_in_the_order_of_the_calls():
 
 @pytest.mark.parametrize("count", [1, 3])
 async def test_an_error_is_raised_as_it_is_however_many_calls_fail(count):
-    with pytest.raises(ConnectionError, match="^refused 0$"):
+    with pytest.raises(ConnectionError, match=r"^refused 0$"):
         await collect(*(fail(ConnectionError(f"refused {i}")) for i in range(count)))
 
 
