@@ -32,7 +32,8 @@ REMARKED = 9
 INNER = 3
 """The difficulty of the parts."""
 TRIES = 200
-BROKEN = Fraction(5, 2)
+BROKEN = Fraction(3, 2)
+"""Fits every quantity that can be broken, such as how many of two events happen."""
 LISTED = (
     "{Name}: {value}.",
     "We put together {name}: {value}.",

@@ -10,7 +10,7 @@ from typing import Any
 
 from misstep.generator._graph import Node, Operation, Ref, Slip, text_of
 
-LEADS = ("A remark: ", "Beside this: ", "By the way: ", "As a side note: ", "We also note this: ")
+LEADS = ("A remark: ", "Besides this: ", "By the way: ", "As a side note: ", "We also note this: ")
 
 Text = Callable[..., str]
 """Writes a remark about the value of a quantity, if it is about one."""
@@ -77,10 +77,11 @@ def _zero(random: Random, name: str) -> tuple[Text, Text]:
     def text(off: int) -> Text:
         def write(value: int) -> str:
             number = value + off
-            sign = f"minus {number}" if number >= 0 else f"plus {-number}"
+            # Not "{name} minus {number}": a name can end in a number, as in "events 1 to 2".
+            how = f"subtracting {number} from" if number >= 0 else f"adding {-number} to"
             return (
-                f"let S = {factor}, and let T be {name} {sign}. Then S × T = {factor} × T, and "
-                f"dividing both sides by T gives S = {factor} back."
+                f"let S = {factor}, and let T be the result of {how} {name}. Then S × T = {factor} "
+                f"× T, and dividing both sides by T gives S = {factor} back."
             )
 
         return write

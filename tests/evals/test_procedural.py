@@ -71,8 +71,13 @@ def test_very_many_rows_are_there_at_once_and_the_task_takes_them_as_a_stream():
     dataset = procedural_dataset(0, 10**9, 8, "any", None, None, 2, 0.5)
     assert len(dataset) == 10**9
     assert dataset[10**9 - 1].id == "procedural-v3-0-999999999"
+    assert dataset.name == "procedural-v3-0"
     assert isinstance(procedural(n=10**9).sample_source, RowStream)
     assert procedural(n=5000).sample_source is None
+
+
+def test_rows_with_long_solutions_are_a_set_of_their_own():
+    assert procedural(n=3, difficulty=4).dataset.name == "procedural-v4-0"
 
 
 def test_generated_samples_are_made_once():

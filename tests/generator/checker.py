@@ -24,7 +24,7 @@ PART = re.compile(
     r"^(?:Part (\d+): |\(Part (\d+)\) |In part (\d+): |\[Part (\d+)\] |As to part (\d+): )"
 )
 REMARK = re.compile(
-    r"^(?:A remark|Beside this|By the way|As a side note|We also note this): (.*)$", re.S
+    r"^(?:A remark|Besides this|By the way|As a side note|We also note this): (.*)$", re.S
 )
 
 
@@ -161,12 +161,12 @@ def remark_is_valid(text, names, get):
         rule = int(many) % int(few) == 0
         return premises and rule and int(total) % int(first) == 0 and (first, second) == (many, few)
     if text.startswith("let S"):
-        factor, name, sign, number, again, back = re.fullmatch(
-            r"let S = (\d+), and let T be (.*) (minus|plus) (\d+)\. Then S × T = (\d+) × T, and "
-            r"dividing both sides by T gives S = (\d+) back\.",
+        factor, how, number, name, again, back = re.fullmatch(
+            r"let S = (\d+), and let T be the result of (subtracting|adding) (\d+) (?:from|to) "
+            r"(.*)\. Then S × T = (\d+) × T, and dividing both sides by T gives S = (\d+) back\.",
             text,
         ).groups()
-        term = _value(name, names, get) + int(number) * (1 if sign == "plus" else -1)
+        term = _value(name, names, get) + int(number) * (1 if how == "adding" else -1)
         return factor == again == back and term != 0
     if text.startswith("the primes"):
         primes, numbers = n[:3], n[3:6]

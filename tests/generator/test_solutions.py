@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from hashlib import sha256
@@ -7,13 +8,15 @@ from random import Random
 
 import pytest
 
-from misstep.generator import ERROR_TYPES, FAMILIES, POSITIONS, VERSION, solutions
+from misstep.generator import ERROR_TYPES, FAMILIES, POSITIONS, VERSION, solutions, version_of
 from misstep.generator._graph import DeadEndError
 from misstep.registry import MisstepError
 from misstep.samples import third_of
 
 PINNED = "b310827e41082924e6322a2b67db5e9671e8d37bb2a4df052f1b6f1af5c969a7"
 """Of the first rows of seed 7. If this changes, VERSION must change too."""
+PINNED_LONG = "58df10494329a72b499ee2c22d9d3a465d354d0f5f1b8bcbafb0e85b13c96af5"
+"""Of the first long rows of seed 7. If this changes, LONG_VERSION must change too."""
 
 
 def digest(made):
@@ -23,6 +26,7 @@ def digest(made):
 
 def test_the_same_seed_gives_the_same_rows_forever():
     assert digest(solutions(7, 130)) == PINNED
+    assert digest(solutions(7, 20, difficulty="4,5")) == PINNED_LONG
 
 
 def test_another_process_makes_the_same_rows_with_nothing_heavy():
@@ -56,6 +60,15 @@ def test_ids_carry_version_seed_and_index():
     ids = [one.id for one in solutions(7, 124)]
     assert ids[123] == f"procedural-{VERSION}-7-000123"
     assert len(set(ids)) == 124
+
+
+def test_long_solutions_have_a_version_of_their_own():
+    for one in solutions(7, 20, difficulty="2,4"):
+        version = version_of([one.difficulty])
+        assert one.id.startswith(f"procedural-{version}-7-")
+        assert one.row()["generator"] == f"misstep.generator {version}"
+    assert version_of([2, 3]) == VERSION
+    assert version_of([2, 4]) == version_of([5]) != VERSION
 
 
 def test_solutions_are_made_one_by_one():
@@ -121,6 +134,20 @@ def test_long_solutions_have_what_makes_them_hard():
     facts = [step.count("\n") + 1 for one in made for step in one.steps]
     assert max(facts) == 4
     assert 1.2 < sum(facts) / len(facts) < 2
+
+
+def test_nothing_is_subtracted_in_words_from_a_name_that_ends_in_a_number():
+    # "events 1 to 2 minus 1" is also events 1 to 1, and "term 4 minus 3" is also term 1.
+    for one in solutions(7, 40, difficulty="4,5"):
+        for step in one.steps:
+            assert not re.search(r"\b(minus|plus) \d", step), step
+
+
+def test_remarks_about_expected_numbers_do_not_reveal_an_error():
+    # The right value is 1. A remark about it would have a fraction only after an error.
+    for one in solutions(555001, 11, families="probability", difficulty=4):
+        for step in one.steps:
+            assert not re.search(r"(adding|subtracting) \d+/\d+", step), step
 
 
 def test_every_step_has_five_wordings():
