@@ -1,5 +1,6 @@
 """Labelled trajectories of agents as first-error rows: assistant messages are steps."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -38,10 +39,11 @@ class TrajectoryRow(BaseModel):
     total_index: int | None = None
     query_index: int | None = None
     sample_index: int | None = None
-    question: str | None = None
-    task_description: str | None = None
+    # Mostly a text. A task of several turns may be a list of messages.
+    question: Any = None
+    task_description: Any = None
     messages: Annotated[list[Any] | None, BeforeValidator(json_list)] = None
-    tools: Annotated[list[Any], BeforeValidator(printed_list)] = []
+    tools: Annotated[list[Any], BeforeValidator(lambda x: printed_list(x or []))] = []
     step_labels: dict[str, StepLabel] | None = None
     label: Annotated[int | None, BeforeValidator(lambda x: x if x is None else whole_number(x))] = (
         None
@@ -82,7 +84,8 @@ def trajectory_fields(content: dict[str, Any]) -> dict[str, Any]:
         else {
             "question": row.question,
             "task_description": row.task_description,
-            "tools": row.tools,
+            # As given: the published prompt shows it in JSON.
+            "tools": content.get("tools"),
             "messages": row.messages,
         },
     }
@@ -158,7 +161,10 @@ def _query(row: TrajectoryRow) -> str | None:
 def _problem(row: TrajectoryRow) -> str:
     """Return the task of the agent, with its tools."""
     asked = (read_message(one).text for one in row.messages or () if one.get("role") == "user")
-    task = row.question or row.task_description or next(asked, "") or "(no task is given)"
+    given = row.question or row.task_description
+    if given and not isinstance(given, str):
+        given = json.dumps(given, ensure_ascii=False)
+    task = given or next(asked, "") or "(no task is given)"
     lines = [line for tool in row.tools if (line := _tool_line(tool))]
     return "\n".join([task, "", "Tools of the agent:", *lines]) if lines else task
 

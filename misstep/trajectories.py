@@ -41,6 +41,9 @@ class ToolCall(BaseModel):
 
 
 def _content(value: object) -> object:
+    if isinstance(value, int | float):
+        # A tool's result may be a bare number.
+        return json.dumps(value)
     return "" if value is None else value
 
 
@@ -254,7 +257,9 @@ def render(
 
 def _evidence(message: Message, done: _Parts, longest: int | None) -> str:
     if message.role != "tool":
-        return f"[{message.role}]\n{message.text}"
+        # In some worlds the user calls tools, too, and their results follow.
+        lines = [message.text] if message.text or not message.calls else []
+        return "\n".join([f"[{message.role}]", *lines, *map(str, message.calls)])
     text, cut = message.text, 0
     if longest is not None:
         text, cut = shorten(text, longest)

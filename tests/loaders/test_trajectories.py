@@ -71,6 +71,26 @@ def test_the_published_ids_name_the_set_and_runs_of_one_query_are_a_cluster():
     assert (row.id, row.subset, row.cluster, row.label) == ("bfcl-503", "bfcl", "bfcl-0", 0)
 
 
+def test_calls_of_the_user_are_shown_as_evidence():
+    """In tau2's telecom rows the user calls tools, too."""
+    call = {"id": "c", "type": "function", "function": {"name": "reboot", "arguments": "{}"}}
+    messages = [
+        {"role": "assistant", "content": "Hi"},
+        {"role": "user", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": 5},
+        {"role": "assistant", "content": "Done."},
+    ]
+    [row], _ = checked(messages=messages, step_labels={"0": 1, "3": 1})
+    assert row.steps[1] == "[user]\nreboot({})\n\n[tool result]\n5\n\n[step 1] assistant\nDone."
+
+
+def test_tasks_of_several_turns_and_rows_without_tools():
+    turns = [[{"role": "user", "content": "List the files."}]]
+    [row], _ = checked(question=turns, tools=None)
+    assert row.problem == json.dumps(turns)
+    assert (row.extra["trajectory"]["question"], row.extra["trajectory"]["tools"]) == (turns, None)
+
+
 def test_labels_alone_are_no_data_for_a_critic(real_data):
     with pytest.raises(DataError, match="nothing to show to a critic"):
         trajectory_dataset("agentprocessbench_labels", "bfcl")
