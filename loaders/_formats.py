@@ -33,10 +33,15 @@ _SETS = {"Algorithm-Generated": "algorithm", "Hand-Crafted": "hand"}
 """The folders of Who&When, and how the ids of their rows begin."""
 
 
+def _printed(value: object) -> object:
+    """Return anything but nothing as text, as Python prints it: the published prompts do so."""
+    return None if value is None else str(value)
+
+
 class HistoryEntry(BaseModel):
     """One entry of a log. The speaker is its name, or else its role."""
 
-    content: Annotated[str, BeforeValidator(lambda text: "" if text is None else text)] = ""
+    content: Annotated[str, BeforeValidator(lambda value: _printed(value) or "")] = ""
     role: str | None = None
     name: str | None = None
 
@@ -58,10 +63,10 @@ class FailureRow(BaseModel):
     mistake_agent: NonEmpty
     mistake_step: Annotated[int, BeforeValidator(whole_number)]
     mistake_reason: str | None = None
-    ground_truth: Annotated[str | None, BeforeValidator(id_text)] = named(
+    ground_truth: Annotated[str | None, BeforeValidator(_printed)] = named(
         "ground_truth", "groundtruth", default=None
     )
-    level: Annotated[str | None, BeforeValidator(id_text)] = None
+    level: Annotated[str | None, BeforeValidator(_printed)] = None
     file: str | None = None
     """The path of the row's own file, if each row has one."""
 
@@ -100,6 +105,10 @@ _OPENS_STEP = re.compile(r"^[\s*#]*step\s*(\d+)", re.IGNORECASE)
 
 class _Row(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
+
+
+def _lower(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
 
 
 def printed_steps(lines: Iterable[str]) -> tuple[list[str], list[int | None]]:
@@ -168,15 +177,17 @@ class _MrBenRow(_Row):
     options: str | None = Field(default=None, validation_alias="Options")
     sampled_model: str | None = Field(default=None, validation_alias="Sampled_Model")
     steps: str | list[str] = Field(validation_alias="Model_Solution_Steps")
-    correctness: Literal["correct", "incorrect"] = Field(
+    correctness: Annotated[Literal["correct", "incorrect"], BeforeValidator(_lower)] = Field(
         validation_alias="Model_Solution_Correctness"
     )
-    error_step: str = Field(validation_alias="Model_Solution_First_Error_Step")
-    # Texts, or lists of texts.
-    reason: str | list[str] | None = Field(
+    error_step: Annotated[str, BeforeValidator(id_text)] = Field(
+        validation_alias="Model_Solution_First_Error_Step"
+    )
+    # Texts, or lists of texts, as annotators left them.
+    reason: str | list[str | None] | None = Field(
         default=None, validation_alias="Model_Solution_Error_Reason"
     )
-    rectified: str | list[str] | None = Field(
+    rectified: str | list[str | None] | None = Field(
         default=None, validation_alias="Model_Solution_Rectified_First_Error_Step"
     )
 
@@ -239,7 +250,7 @@ class _MarkedRow(_Row):
     )
     output_steps: list[str] | None = Field(default=None, validation_alias="model_output_steps")
     generator: str | None = None
-    correctness: Literal["correct", "wrong"] = Field(
+    correctness: Annotated[Literal["correct", "wrong"], BeforeValidator(_lower)] = Field(
         validation_alias="model_output_solution_correctness"
     )
     error_step: str | int = Field(validation_alias="model_output_solution_first_error_step")
@@ -257,13 +268,14 @@ def _marked_fields(content: Fields, number: int) -> Fields:
     row = _MarkedRow.model_validate(content)
     sub_steps = row.step_format
     steps = row.output_steps or ["\n".join(parts) for parts in sub_steps or []]
-    label = NO_ERROR if row.correctness == "correct" else whole_number(row.error_step) - 1
+    named = str(row.error_step).strip()
+    places = [int(named) - 1] if named.isdecimal() and 1 <= int(named) <= len(steps) else []
     name = f"mr_math-{row.id}" if sub_steps else f"mr_gsm8k-{row.uuid or row.id or number - 1}"
     return {
         "id": name,
         "problem": row.question,
         "steps": steps,
-        "label": label,
+        **_label(row.correctness == "correct", places, len(steps), named),
         "subset": row.question_type,
         "generator": row.generator,
         "final_answer_correct": (row.answer_correctness or "correct") == "correct",
@@ -310,6 +322,11 @@ class _MathCheckRow(_Row):
 
 def _mathcheck_fields(content: Fields, number: int) -> Fields:
     """Return a row of MathCheck's process judging: the label is the number that a step prints."""
+    if content["task_type"] != "process_judging":
+        raise ValueError(
+            f"a row of the task {content['task_type']!r}; only those of process_judging have a "
+            "first error"
+        )
     row = _MathCheckRow.model_validate(content)
     steps, numbers = printed_steps(row.solution.split("\n"))
     wanted = int(row.answer.removeprefix("Step "))

@@ -113,8 +113,8 @@ class MarkedMetadata(GroupMetadata, SolutionMetadata):
     """The solution as the source has it."""
     error_step: str | None = None
     """The first wrong step in the words of the source."""
-    error_reason: str | list[str] | None = None
-    rectified_step: str | list[str] | None = None
+    error_reason: str | list[str | None] | None = None
+    rectified_step: str | list[str | None] | None = None
     rule: str = "mr_ben"
     """Whose published reading applies: mr_ben or mr_gsm8k."""
 

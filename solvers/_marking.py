@@ -75,8 +75,8 @@ def _shown(about: MarkedMetadata) -> str:
     return "\n".join(f"Step {i}: {step}" for i, step in enumerate(about.steps, start=1))
 
 
-def _text(value: str | list[str] | None) -> str:
-    return value if isinstance(value, str) else "\n".join(value or [])
+def _text(value: str | list[str | None] | None) -> str:
+    return value if isinstance(value, str) else "\n".join(filter(None, value or []))
 
 
 def require_wording(dataset: Dataset, wording: Wording) -> None:

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from misstep.loaders import check_file, first_error_dataset, load_rows
+from misstep.loaders import check_file, check_rows, first_error_dataset, load_rows
 from misstep.registry import DataError, UnknownNameError
 from misstep.samples import problem_cluster
 
@@ -120,3 +120,66 @@ def test_steps_with_terminal_escapes_come_through_and_do_not_reach_the_terminal(
         first_error_dataset(write(tmp_path, "y.jsonl", [row | {"id": "\x1b[31m"}]))
     assert "\x1b" not in str(caught.value)
     assert "\x1b" not in str(caught.value.message)
+
+
+@pytest.mark.parametrize(
+    ("correctness", "step", "label", "problem"),
+    [
+        ("wrong", 2, 1, None),
+        ("Wrong", "2", 1, None),
+        ("correct", "N/A", -1, None),
+        ("wrong", "N/A", 3, "no step is 'N/A'"),
+        ("wrong", 4, 3, "no step is '4'"),
+    ],
+)
+def test_a_marked_row_whose_first_error_is_no_step_is_kept_and_flagged(
+    correctness, step, label, problem
+):
+    content = {
+        "uuid": "a-b",
+        "question": "?",
+        "model_output_steps": ["Step 1: a", "Step 2: b", "Step 3: c"],
+        "model_output_solution_correctness": correctness,
+        "model_output_solution_first_error_step": step,
+    }
+    [row], bad = check_rows([(1, content)])
+    assert not bad
+    assert (row.label, row.extra.get("label_problem")) == (label, problem)
+
+
+def test_odd_rows_of_mr_ben_are_kept():
+    """As seen in its files, or close to it: numbers, capitals, lists with a gap."""
+    content = {
+        "Question_UUID": "32fa233f-1",
+        "Subject": "college_biology",
+        "Question": "?",
+        "Options": "A: 1 \nB: 2",
+        "Model_Solution_Steps": ["intro", "Step 1: a", "", "**Step 2**: b", "Solution: A"],
+        "Model_Solution_Correctness": "Incorrect",
+        "Model_Solution_First_Error_Step": 2,
+        "Model_Solution_Error_Reason": ["r\n", None],
+    }
+    [row], bad = check_rows([(1, content)])
+    assert not bad
+    assert (row.label, row.steps[2]) == (2, "**Step 2**: b\nSolution: A")
+
+
+def test_rows_of_other_tasks_of_mathcheck_are_told_by_their_task():
+    content = {"task_type": "solving", "question_type": "seed_question", "question": "?"}
+    _, [bad] = check_rows([(1, content | {"solution": None, "answer": 18.0})])
+    assert str(bad) == (
+        "row 1: a row of the task 'solving'; only those of process_judging have a first error"
+    )
+
+
+def test_logs_of_failures_may_have_numbers_and_lists_for_texts():
+    entries = [
+        {"role": "human", "content": "2.5?"},
+        {"role": "Coder", "content": [{"text": "a"}]},
+        {"role": "Coder", "content": None},
+    ]
+    content = {"question": "?", "history": entries, "mistake_agent": "Coder", "mistake_step": " 1"}
+    [row], bad = check_rows([(1, content | {"id": "x", "ground_truth": 2.5, "level": 1.0})])
+    assert not bad
+    assert row.steps[1:] == ["[step 1] Coder\n[{'text': 'a'}]", "[step 2] Coder\n"]
+    assert (row.label, row.extra["ground_truth"], row.extra["level"]) == (1, "2.5", "1.0")
