@@ -51,8 +51,9 @@ def import_results(
                    rows with generated_critique, prediction, match
       step scores  JSONL: id, scores, and model if there are several models
       predictions  CSV: id, prediction
-      other        R-PRM's step scores on PRMBench, MathCheck's predictions,
-                   ReasonEval's critiques of MR-MATH
+      other        results in PRMBench's own format, MathCheck's predictions,
+                   ReasonEval's critiques and step scores on MR-MATH, FoVer's
+                   step scores on ProcessBench, AgentProcessBench's judges
       solutions    JSONL: problem_id, problem, target, steps, answer, and scores
                    by reward model
     """

@@ -39,4 +39,5 @@ from misstep.loaders._rows import BadRow, Id, Name, validate_rows
 from misstep.loaders._sources import corpus_rows, fetch, mirror
 from misstep.loaders._summary import Summary, summary_of
 from misstep.loaders._transcripts import Chosen, is_failed, transcript_dataset
+from misstep.loaders._verifier_scores import holds_verifier_scores
 from misstep.loaders._wording import PublishedWording, Template, fetch_wording, published_wording

@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -34,6 +35,8 @@ _BUFFER = 1 << 20
 
 Refuse = Callable[[int, str], None]
 """What happens to a bad line or row, by its number and its problem."""
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def file_format(address: str) -> str:
@@ -115,10 +118,31 @@ def _rows(stream: IO[bytes], address: str, refuse: Refuse | None = None) -> Iter
     return _json_rows(stream, address, refuse or stop)
 
 
+def _decoded(text: str) -> Any:  # noqa: ANN401
+    """Return the content of a JSON text, with U+FFFD for half a character.
+
+    A reply that was cut inside an emoji has one; no file in UTF-8 can hold it.
+    """
+    content = json.loads(text)
+    if "\\ud" in text or "\\uD" in text:
+        whole = _LONE_SURROGATE.sub("\ufffd", json.dumps(content, ensure_ascii=False))
+        return json.loads(whole)
+    return content
+
+
+def read_object(address: str) -> dict[str, Any]:
+    """Return the object in a JSON file, as it is."""
+    try:
+        content = user_path(address).read_bytes()
+    except OSError as problem:
+        raise DataError(f"{address}: cannot be read ({problem.strerror}).") from None
+    return next(parse_object(content, address))[1]  # type: ignore[no-any-return]
+
+
 def parse_object(content: bytes, address: str) -> Iterator[RawRow]:
     """Yield the one row of a JSON file that is an object, with the file's path as `file`."""
     try:
-        row = json.loads(content.decode("utf-8-sig"))
+        row = _decoded(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as problem:
         raise DataError(f"{address}: not valid JSON in UTF-8 ({problem}).") from None
     if not isinstance(row, dict):
@@ -129,7 +153,7 @@ def parse_object(content: bytes, address: str) -> Iterator[RawRow]:
 def _json_rows(stream: IO[bytes], address: str, refuse: Refuse) -> Iterator[RawRow]:
     content = stream.read()
     try:
-        rows = json.loads(content.decode("utf-8-sig"))
+        rows = _decoded(content.decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
         raise DataError(
             f"{address}: byte {problem.start} is not UTF-8; save the file as UTF-8."
@@ -170,7 +194,7 @@ def _json_lines(stream: IO[bytes], refuse: Refuse) -> Iterator[RawRow]:
     for number, line in enumerate(_lines(stream, refuse), start=1):
         if line.strip():
             try:
-                row = json.loads(line)
+                row = _decoded(line)
             except (ValueError, RecursionError) as problem:
                 refuse(number, f"not valid JSON ({getattr(problem, 'msg', problem)})")
             else:

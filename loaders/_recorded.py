@@ -1,5 +1,6 @@
 """Runs made elsewhere: recorded critiques, step scores and predictions, and sampled solutions."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,6 +24,7 @@ from misstep.loaders._rows import (
     validate_row,
     whole_number,
 )
+from misstep.loaders._verifier_scores import holds_verifier_scores, verifier_records
 from misstep.registry import DataError
 from misstep.samples import (
     GroupMetadata,
@@ -86,10 +88,11 @@ class RecordedRun:
 
 
 def recorded_runs(
-    files: Iterable[str], source: str, subset: str | None = None
+    files: Iterable[str], source: str, subset: str | None = None, by_folder: bool = False
 ) -> dict[str | None, RecordedRun]:
     """Return the rows that have a recorded result, with the record as metadata, by model.
 
+    With `by_folder`, rows of ProcessBench's own files that name no model get that of their folder.
     Rows with problem, steps and label, as in ProcessBench's result files, are used as they are.
     Other rows are looked up in the source by their id, in the subset that the record names, else in
     the given one.
@@ -99,18 +102,22 @@ def recorded_runs(
     # The subsets in which each model's rows were looked up, in their order.
     looked_up: dict[str | None, dict[str | None, None]] = {}
     for address in files:
-        for number, content in read_rows(address):
+        folder = _model_of(address) if by_folder else None
+        by_path = holds_verifier_scores(address)
+        records = verifier_records(address, source) if by_path else read_rows(address)
+        for number, content in records:
             where = f"{address}: row {number}"
             result = validate_row(content, RecordedResult, where)
+            model = result.model or folder
             row = _included_row(content, address, where)
             if row is None:
                 chosen = result.subset or subset
                 row = rows_by_id(chosen).get(result.id)
-                looked_up.setdefault(result.model, {})[chosen] = None
+                looked_up.setdefault(model, {})[chosen] = None
                 if row is None:
                     place = f"{source!r}" + (f", subset {chosen!r}" if chosen else "")
                     raise DataError(f"{where}: the id {result.id!r} is not a row of {place}.")
-            run = runs.setdefault(result.model, RecordedRun())
+            run = runs.setdefault(model, RecordedRun())
             if row.id in run.samples:
                 raise DataError(f"{where}: the id {row.id!r} is recorded twice for this model.")
             run.samples[row.id] = _result_sample(row, result, where)
@@ -124,16 +131,23 @@ def recorded_runs(
     return runs
 
 
+def _model_of(address: str) -> str | None:
+    """Return the model that the folder of one of ProcessBench's own files is named after.
+
+    These are `<model>/<subset>_error.jsonl` and `<model>/<subset>_correct.jsonl`.
+    """
+    path = PurePosixPath(address)
+    return (path.parent.name or None) if _PUBLISHED_NAME.fullmatch(path.name) else None
+
+
 def _included_row(content: dict[str, Any], address: str, where: str) -> FirstErrorRow | None:
     """Return the row, if the file includes it; the subset is in the name `math_error.jsonl`."""
     if not {"problem", "steps", "label"} <= content.keys():
         return None
-    name = PurePosixPath(address).stem
-    subset = name.removesuffix("_error").removesuffix("_correct")
+    published = _PUBLISHED_NAME.fullmatch(PurePosixPath(address).name)
+    subset = published[1] if published else None
     fields = {key: content[key] for key in FirstErrorRow.model_fields if key in content}
-    return validate_row(
-        {"subset": subset if subset != name else None} | fields, FirstErrorRow, where
-    )
+    return validate_row({"subset": subset} | fields, FirstErrorRow, where)
 
 
 def _result_sample(row: FirstErrorRow, result: RecordedResult, where: str) -> Sample:
@@ -156,6 +170,9 @@ def _result_sample(row: FirstErrorRow, result: RecordedResult, where: str) -> Sa
     sample.metadata = {**(sample.metadata or {}), "recorded": result.record}
     return sample
 
+
+_PUBLISHED_NAME = re.compile(r"(.+)_(?:error|correct)\.[a-z]+(?:\.gz)?")
+"""The names of ProcessBench's own files; the first part is the subset."""
 
 UNNAMED = "rewards"
 """The name of the reward model if the scores name none."""
@@ -206,7 +223,12 @@ def solution_datasets(files: Iterable[str]) -> dict[str, MemoryDataset]:
     models = dict.fromkeys(model for [first, *_] in problems.values() for model in first.scores)
     return {
         model: MemoryDataset(
-            [_solutions_sample(solutions, model) for solutions in problems.values()],
+            [
+                _solutions_sample(solutions, model)
+                for solutions in problems.values()
+                # A reward model may have scored some of the sets of problems only.
+                if model in solutions[0].scores
+            ],
             name="solutions",
         )
         for model in models

@@ -86,12 +86,15 @@ def source_files(
                 content = path.read_bytes()
                 check_pin(content, file, str(path), accept)
                 yield RowFile(str(path), _chosen_rows(content, str(path), file), file)
-    elif "*" in source and file_format(source) == ".json":
+    elif "*" in source and file_format(source):
         addresses = sorted(glob(str(user_path(source))))
         if not addresses:
             raise DataError(f"{source}: no file has such a name.")
+        # Of a JSON file, each is a row.
+        one_row = file_format(source) == ".json"
         for address in addresses:
-            yield RowFile(address, parse_object(Path(address).read_bytes(), address))
+            rows = parse_object(Path(address).read_bytes(), address) if one_row else None
+            yield RowFile(address, rows or read_rows(address))
     elif file_format(source):
         yield RowFile(source, read_rows(source))
     else:

@@ -278,13 +278,13 @@ class RecordedOutputs(Fact):
     eval: str
     files: list[str] = Field(min_length=1)
     """Patterns of paths in a folder of records."""
+    published_files: list[str] = Field(default_factory=list)
+    """Patterns of the paths in the publisher's own folders. They count if `files` are not there."""
     origin: str
     source: str | None = None
     """The source of the rows, if the files do not tell."""
     model: str | None = None
     """The name of the model, if the files do not tell."""
-    separate: bool = False
-    """Whether each file holds the outputs of one model."""
     partial: bool = False
     """Whether step scores end before the last step."""
     table: str | None = None
@@ -299,6 +299,8 @@ class RecordedOutputs(Fact):
     """Numbers for exactly these records, by model, scorer and metric."""
     figures_from: str = ""
     """Who computed the figures."""
+    figures_rows: int | None = None
+    """The number of rows that the figures are for, if the records may have more or fewer."""
     notes: list[str] = Field(default_factory=list)
     """Why numbers differ, and which are not comparable."""
 

@@ -1,4 +1,7 @@
-"""Recorded outputs in formats of other projects, recognised by their columns."""
+"""Recorded outputs in formats of other projects, recognised by their columns.
+
+A file holds the outputs of one model.
+"""
 
 import re
 from collections.abc import Sequence
@@ -8,17 +11,16 @@ from typing import Any
 from inspect_ai.dataset import Sample
 from inspect_ai.scorer import Scorer
 
-from misstep.loaders import check_rows, first_error_sample, load_rows, read_rows
+from misstep.loaders import FirstErrorRow, check_rows, first_error_sample, load_rows, read_rows
 from misstep.registry import DataError
-from misstep.scorers import (
-    judged_verdict,
-    meta_reasoning_published,
-    process_judging_published,
-    redundancy_published,
-)
-from misstep.verdicts import NO_ERROR, Unread
+from misstep.reports._reason_eval import Located, critiques, is_critique, is_scored, step_scores
+from misstep.scorers import judged_verdict, process_judging_published
+from misstep.verdicts import Unread
 
 MATHCHECK_ROWS = 516
+
+_BY_REDUNDANCY = ("redundency", "circular")
+"""The classes of PRMBench for which labels of redundancy count, if there are any."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class ForeignRun:
     format: str
     eval: str
     source: str
+    model: str
     samples: list[Sample]
     missing: list[str] = field(default_factory=list)
     """Rows of the source that have no result."""
@@ -35,136 +38,131 @@ class ForeignRun:
     """Published rules, besides the scorers of the eval."""
 
 
-def foreign_run(
+def foreign_runs(
     files: Sequence[str], source: str | None, threshold: float | None
-) -> ForeignRun | None:
-    """Return the recorded outputs of another project's files, or None if they have no such format.
+) -> list[ForeignRun]:
+    """Return the outputs in files of other projects, or nothing if they have no such format.
 
     Without a threshold, recorded labels of steps are used as they are.
     """
-    rows = [(f"{file}: row {number}", row) for file in files for number, row in read_rows(file)]
-    first: Any = rows[0][1] if rows else None
+    runs = [_foreign_run(file, source, threshold) for file in files]
+    known = [run for run in runs if run is not None]
+    if known and len(known) < len(runs):
+        raise DataError(f"{files[runs.index(None)]}: another format than the other files.")
+    return known
+
+
+def _foreign_run(file: str, source: str | None, threshold: float | None) -> ForeignRun | None:
+    first: Any = next(read_rows(file), (0, None))[1]
     if not isinstance(first, dict):
         return None
-    columns = first.keys()
-    if "idx" in columns and isinstance(first.get("scores"), dict):
-        return _r_prm(rows, source or "prmbench_test_p1", threshold)
-    if {"model_prediction", "question_type", "solution"} <= columns:
-        return _mathcheck(rows)
-    if {"correctness_pred", "error_step_pred", "id"} <= columns:
-        if _letters(first["correctness_pred"]) in ("present", "absent"):
-            return _redundant(rows, source or "mr_math_redundant")
-        return _reason_eval(rows, source or "mr_math")
+    model = model_name(file)
+
+    def records() -> list[Located]:
+        return [(f"{file}: row {number}", row) for number, row in read_rows(file)]
+
+    if "idx" in first and isinstance(first.get("scores"), dict):
+        return _r_prm(records(), source, threshold, model)
+    if {"model_prediction", "question_type", "solution"} <= first.keys():
+        return _mathcheck(file, records(), model)
+    if is_critique(first) or is_scored(first, source):
+        read = critiques if is_critique(first) else step_scores
+        samples, missing, name, source, scorers = read(records(), source)
+        redundant = any("wrong_steps" in (one.metadata or {}) for one in samples)
+        eval_name = "prmbench" if redundant else "processbench"
+        return ForeignRun(name, eval_name, source, model, samples, missing, scorers)
     return None
 
 
-def _letters(text: object) -> str:
-    return "".join(c for c in str(text) if c.isalpha()).lower()
-
-
-def _redundant(rows: Sequence[tuple[str, dict[str, Any]]], source: str) -> ForeignRun:
-    """Return ReasonEval's critiques of redundant steps: steps that are not named are valid."""
-    known = {row.id: row for row in load_rows(source)}
-    samples: dict[str, Sample] = {}
-    for where, content in rows:
-        row = known.get(f"mr_math_redundant-{content['id']}")
-        if row is None:
-            raise DataError(f"{where}: not a critique of the rows of {source!r}.")
-        named = {int(number) for number in re.findall(r"\d{1,9}", str(content["error_step_pred"]))}
-        valid = [number not in named for number in range(1, len(row.steps) + 1)]
-        sample = _sample(row, {"valid": valid, "text": str(content.get("response", ""))})
-        assert sample.metadata is not None  # noqa: S101 (first_error_sample sets it)
-        for name in ("correctness_pred", "error_step_pred"):
-            sample.metadata[name] = str(content[name])
-        samples[row.id] = sample
-    missing = [id for id in known if id not in samples]
-    name = "ReasonEval's critiques of redundant steps"
-    return ForeignRun(
-        name, "prmbench", source, list(samples.values()), missing, [redundancy_published()]
-    )
-
-
 def _r_prm(
-    rows: Sequence[tuple[str, dict[str, Any]]], source: str, threshold: float | None
+    records: list[Located], source: str | None, threshold: float | None, model: str
 ) -> ForeignRun:
-    """Return R-PRM's scores of the steps of PRMBench."""
+    """Return the labels of the steps of PRMBench in its own format, as R-PRM publishes them.
+
+    As in the published code, the first of several results of a row counts, and those of the
+    original solutions (`correct_…`) are in no PRMScore.
+    """
+    ids = {str(content.get("idx")) for _, content in records}
+    ids = {id for id in ids if not id.startswith("correct_")}
+    if source is None:
+        part = "prmbench_test_p1"
+        source = part if ids <= {row.id for row in load_rows(part)} else "prmbench"
     known = {row.id: row for row in load_rows(source)}
     samples: dict[str, Sample] = {}
-    for where, content in rows:
-        row = known.get(str(content["idx"]))
+    for where, content in records:
+        id = str(content.get("idx"))
+        if id not in ids or id in samples:
+            continue
+        row = known.get(id)
         if row is None:
-            raise DataError(f"{where}: the id {content['idx']!r} is not a row of {source!r}.")
-        scores = content["scores"].get("step_level_validity_scores")
-        labels = content["scores"].get("step_level_validity_labels")
-        if not isinstance(scores, list) or len(scores) != len(row.steps):
-            raise DataError(f"{where}: no score for each of the {len(row.steps)} steps.")
-        record: dict[str, Any] = {"scores": scores}
-        if threshold is None and labels is not None:
-            record["valid"] = labels
-        samples[row.id] = _sample(row, record)
+            raise DataError(f"{where}: the id {id!r} is not a row of {source!r}.")
+        samples[id] = _sample(row, _labels(row, content, threshold, where))
     missing = [id for id in known if id not in samples]
-    return ForeignRun("R-PRM's step scores", "prmbench", source, list(samples.values()), missing)
+    name = "R-PRM's step scores"
+    return ForeignRun(name, "prmbench", source, model, list(samples.values()), missing)
 
 
-def _mathcheck(rows: Sequence[tuple[str, dict[str, Any]]]) -> ForeignRun:
+def _labels(
+    row: FirstErrorRow, content: dict[str, Any], threshold: float | None, where: str
+) -> dict[str, Any]:
+    """Return the recorded labels of the steps of a row."""
+    if content.get("validity") is False:
+        return {"unread": Unread.NOT_STRUCTURED, "text": ""}
+    found = content.get("scores")
+    found = found if isinstance(found, dict) else {}
+    scores, labels, redundant = (
+        found.get(f"step_level_{name}")
+        for name in ("validity_scores", "validity_labels", "redundancy_labels")
+    )
+    if threshold is None and row.subset in _BY_REDUNDANCY and isinstance(redundant, list):
+        return {"valid": [not one for one in redundant]}
+    if isinstance(scores, list) and len(scores) == len(row.steps):
+        record: dict[str, Any] = {"scores": scores}
+        return record | ({"valid": labels} if threshold is None and labels is not None else {})
+    if isinstance(labels, list) and threshold is None:
+        return {"valid": [bool(one) for one in labels]}
+    if isinstance(scores, list):
+        limit = 0.5 if threshold is None else threshold
+        return {"valid": [score >= limit for score in scores]}
+    raise DataError(f"{where}: neither scores nor labels of the {len(row.steps)} steps.")
+
+
+def _mathcheck(file: str, records: list[Located], model: str) -> ForeignRun:
     """Return MathCheck's predictions, whose rows are in the file."""
-    judged = [(where, row) for where, row in rows if row.get("task_type") == "process_judging"]
-    raw = [(i, {**row, "id": row.get("id", i)}) for i, (_, row) in enumerate(judged)]
-    good, bad = check_rows(raw)
-    if bad:
-        raise DataError(f"{judged[0][0]}: {bad[0]}")
-    if len(good) != MATHCHECK_ROWS:
+    judged = [row for _, row in records if row.get("task_type") == "process_judging"]
+    if len(judged) != MATHCHECK_ROWS:
         # Rows with an empty reply were never written. An average over the others would be too high.
         raise DataError(
-            f"{judged[0][0].partition(': row')[0]}: {len(good)} rows of process judging; the "
-            f"benchmark has {MATHCHECK_ROWS}. Rows without a reply count as wrong: add them with "
-            "an empty model_prediction."
+            f"{file}: {len(judged)} rows of process judging; the benchmark has {MATHCHECK_ROWS}. "
+            "Rows without a reply count as wrong: add them with an empty model_prediction."
         )
+    # The published files name no groups: the four versions of a problem follow each other.
+    raw = [
+        (i, {**row, "id": row.get("id", i), "group_id": row.get("group_id", i // 4)})
+        for i, row in enumerate(judged)
+    ]
+    good, bad = check_rows(raw)
+    if bad:
+        raise DataError(f"{file}: {bad[0]}")
     samples = []
-    for row, (_, content) in zip(good, judged, strict=True):
-        text = str(content["model_prediction"])
+    for row, content in zip(good, judged, strict=True):
+        text = str(content.get("model_prediction") or "")
         verdict = judged_verdict(text, row.extra["printed_numbers"])
         field = "unread" if isinstance(verdict, Unread) else "prediction"
         samples.append(_sample(row, {field: verdict, "text": text}))
     name = "MathCheck's predictions"
-    return ForeignRun(name, "processbench", "mathcheck", samples, [], [process_judging_published()])
+    scorers = [process_judging_published()]
+    return ForeignRun(name, "processbench", "mathcheck", model, samples, [], scorers)
 
 
-def _reason_eval(rows: Sequence[tuple[str, dict[str, Any]]], source: str) -> ForeignRun:
-    """Return ReasonEval's critiques of MR-MATH."""
-    known = {row.id: row for row in load_rows(source)}
-    samples: dict[str, Sample] = {}
-    for where, content in rows:
-        row = known.get(f"mr_math-{content['id']}")
-        said = _letters(content["correctness_pred"])
-        if row is None or said in ("present", "absent"):
-            raise DataError(f"{where}: not a critique of the rows of {source!r}.")
-        step = re.search(r"\d{1,9}", str(content["error_step_pred"]))
-        record: dict[str, Any] = {"text": str(content.get("response", ""))}
-        if said == "correct":
-            record["prediction"] = NO_ERROR
-        elif said in ("wrong", "incorrect") and step:
-            record["prediction"] = int(step[0]) - 1
-        else:
-            record["unread"] = Unread.NO_CONCLUSION
-        sample = _sample(row, record)
-        assert sample.metadata is not None  # noqa: S101 (first_error_sample sets it)
-        for name in ("correctness_pred", "error_step_pred"):
-            sample.metadata[name] = str(content[name])
-        samples[row.id] = sample
-    missing = [id for id in known if id not in samples]
-    name = "ReasonEval's critiques"
-    return ForeignRun(
-        name, "processbench", source, list(samples.values()), missing, [meta_reasoning_published()]
-    )
-
-
-def _sample(row: Any, record: dict[str, Any]) -> Sample:  # noqa: ANN401
+def _sample(row: FirstErrorRow, record: dict[str, Any]) -> Sample:
     sample = first_error_sample(row)
     sample.metadata = {**(sample.metadata or {}), "recorded": record}
     return sample
 
 
-def file_stem(address: str) -> str:
-    """Return the name of a file without its folder and extension, as the name of a model."""
-    return re.sub(r"(_eval_results)?\.\w+$", "", address.rpartition("/")[2])
+def model_name(address: str) -> str:
+    """Return the model that a file is named after, without what the projects add to the name."""
+    stem = re.sub(r"(_eval_results)?\.\w+$", "", address.rpartition("/")[2])
+    found = re.fullmatch(r"(?:gsm|geo)_checklist_(.+?)_task_.+_prediction", stem, re.IGNORECASE)
+    return found[1] if found else stem

@@ -36,13 +36,14 @@ from misstep.loaders import (
     RecordedRun,
     holds_judgements,
     holds_solutions,
+    holds_verifier_scores,
     judgement_datasets,
     recorded_runs,
     solution_datasets,
 )
 from misstep.log_files import new_log, text_sample_summary
 from misstep.registry import MisstepError
-from misstep.reports._foreign_results import file_stem, foreign_run
+from misstep.reports._foreign_results import ForeignRun, foreign_runs
 from misstep.reports._processes import in_processes, no_garbage_collection
 from misstep.reports._read_runs import run_in_memory
 from misstep.reports._show import RunSummary, summary_of_run
@@ -89,35 +90,36 @@ def import_files(
     below the threshold is wrong. Default: 0.5, or the recorded labels if there are any. Records
     whose scores end before the last step are refused unless `partial` is true.
     """
-    if (foreign := foreign_run(files, source, threshold)) is not None:
-        arguments: dict[str, Any] = {"source": "sample"}
-        if foreign.eval == "prmbench":
-            arguments = {"source": foreign.source}
-        options = {"threshold": 0.5 if threshold is None else threshold}
-        builder = LogBuilder(foreign.eval, arguments, recorded(**options), options, foreign.scorers)
-        label = model or file_stem(files[0])
-        notes = {"rows_without_result": len(foreign.missing)}
-        log = builder.write(foreign.samples, foreign.source, label, log_dir, notes)
-        yield _imported(log, missing=foreign.missing, format=foreign.format)
-        return
+    by_path = holds_verifier_scores(files[0])
+    if not by_path:
+        foreign = foreign_runs(files, source, threshold)
+        if model is not None and len(foreign) > 1:
+            raise MisstepError(
+                f"--model {model}: each of the {len(foreign)} files holds the outputs of one "
+                "model, which is named after the file. Import one file, or leave the name out."
+            )
+        for one in foreign:
+            yield _write_foreign(one, model, log_dir, threshold)
+        if foreign:
+            return
     threshold = 0.5 if threshold is None else threshold
     source = source or "processbench"
-    if holds_judgements(files[0]):
-        rows = "agentprocessbench" if source == "processbench" else source
+    if not by_path and holds_judgements(files[0]):
+        rows = "agentprocessbench_labels" if source == "processbench" else source
         builder = LogBuilder("agent_process", {"source": "agent_sample"}, recorded(), {})
         for judge, judged in judgement_datasets(files, rows, model).items():
             # Trajectories without a judgement count as wrong: they are part of the metrics.
             missing = sum(not (one.metadata or {})["recorded"] for one in judged)
             yield _imported(builder.write(judged, rows, judge, log_dir, {"not_judged": missing}))
         return
-    if holds_solutions(files[0]):
+    if not by_path and holds_solutions(files[0]):
         arguments = {"source": "sample", "method": "plain"}
         builder = LogBuilder("guided_search", arguments, recorded_best_of_n(), {})
         for name, dataset in solution_datasets(files).items():
             yield _imported(builder.write(dataset, "solutions", name, log_dir))
         return
     with no_garbage_collection():
-        runs = recorded_runs(files, source, subset)
+        runs = recorded_runs(files, source, subset, by_folder=model is None)
     if not partial:
         _refuse_partial_records(runs)
     jobs = [
@@ -126,6 +128,17 @@ def import_files(
     ]
     samples = sum(len(run.samples) for run in runs.values())
     yield from in_processes(_write_run, jobs, samples >= _MANY_SAMPLES)
+
+
+def _write_foreign(
+    run: ForeignRun, model: str | None, log_dir: str, threshold: float | None
+) -> ImportedLog:
+    arguments = {"source": run.source if run.eval == "prmbench" else "sample"}
+    options = {"threshold": 0.5 if threshold is None else threshold}
+    builder = LogBuilder(run.eval, arguments, recorded(**options), options, run.scorers)
+    notes = {"rows_without_result": len(run.missing)}
+    log = builder.write(run.samples, run.source, model or run.model, log_dir, notes)
+    return _imported(log, missing=run.missing, format=run.format)
 
 
 def _imported(log: EvalLog, **ids: Any) -> ImportedLog:  # noqa: ANN401

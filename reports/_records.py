@@ -94,18 +94,24 @@ def import_records(folder: Path, log_dir: Path) -> Iterator[tuple[str, int]]:
     if not folder.is_dir():
         raise MisstepError(f"{folder}: there is no such folder of records.")
     for name, facts in records().items():
-        found = sorted({str(path) for pattern in facts.files for path in folder.glob(pattern)})
+        found = _files(folder, facts.files) or _files(folder, facts.published_files)
         own = log_dir / name
         if not found or (own.is_dir() and any(own.glob("*.eval"))):
             continue
-        groups = [[path] for path in found] if facts.separate else [found]
         options = {"source": facts.source, "model": facts.model, "partial": facts.partial}
-        logs = [
-            one
-            for files in groups
-            for one in import_files(files, str(own), **options)  # type: ignore[arg-type]
-        ]
+        logs = list(import_files(found, str(own), **options))  # type: ignore[arg-type]
         yield name, len(logs)
+
+
+def _files(folder: Path, patterns: Sequence[str]) -> list[str]:
+    """Return the files with such paths in a folder, without those that hold rows of a source."""
+    found = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
+    rows = {
+        folder / (file.mirrored or f"{name}/{file.name}")
+        for name, source in sources().items()
+        for file in source.files
+    }
+    return sorted(map(str, found - rows))
 
 
 def recorded_runs(log_dir: Path) -> list[RecordedRuns]:
@@ -130,13 +136,17 @@ def model_of(run: Run) -> str:
 
 
 def _thresholds(facts: RecordedOutputs, runs: Sequence[Run]) -> dict[str, TunedThreshold]:
-    """Return tuned thresholds of verifiers whose published numbers depend on one."""
+    """Return tuned thresholds of verifiers whose published numbers depend on one.
+
+    Verifiers without rows of the subset to tune on have none.
+    """
     if not facts.protocols or facts.eval != "processbench":
         return {}
     rows = reward_rows(run.location for run in runs)
     return {
         model.removeprefix("imported/"): tune_threshold(model, own, _TUNE_ON)
         for model, own in rows.items()
+        if any(row.subset == _TUNE_ON for row in own)
     }
 
 
@@ -150,8 +160,9 @@ def _figures(
             for metric, number in known.items():
                 estimate = _estimate(run.metrics[scorer], metric)
                 known_from = facts.figures_from if scorer == facts.scorer else INDEPENDENT
+                of = facts.figures_rows or rows
                 yield ComparedFigure(
-                    name, model, metric, scorer, rows, rows, *estimate, number, known_from
+                    name, model, metric, scorer, rows, of, *estimate, number, known_from
                 )
         if facts.table is None:
             continue
@@ -160,10 +171,12 @@ def _figures(
             continue
         for metric, number in result.metrics.items():
             values, subset = run.metrics[facts.scorer], _subset_of(metric, facts)
-            if metric in values and subset is not None:
+            found, of = _rows_in(run, subset), _rows_of(facts, subset)
+            # A number for all subsets together says nothing of some of them.
+            if metric in values and (subset is not None or found == of):
                 yield ComparedFigure(
                     *(name, model, metric, facts.scorer),
-                    *(_rows_in(run, subset), _rows_of(facts, subset)),
+                    *(found, of),
                     *_estimate(values, metric),
                     *(number, PUBLISHED),
                 )
@@ -187,15 +200,15 @@ def _estimate(values: Mapping[str, float], metric: str) -> tuple[float, float, f
 
 
 def _subset_of(metric: str, facts: RecordedOutputs) -> str | None:
-    """Return the subset that the name of a published metric begins with, or None."""
+    """Return the subset that the name of a published metric begins with; None for all of them."""
     names = [file.subset for file in sources()[facts.source or facts.eval].files if file.subset]
     return next((name for name in names if metric.startswith(f"{name}_")), None)
 
 
-def _rows_in(run: Run, subset: str) -> int:
-    return sum(sample.facets.get("subset") == subset for sample in run.scored)
+def _rows_in(run: Run, subset: str | None) -> int:
+    return sum(subset in (None, sample.facets.get("subset")) for sample in run.scored)
 
 
-def _rows_of(facts: RecordedOutputs, subset: str) -> int:
+def _rows_of(facts: RecordedOutputs, subset: str | None) -> int:
     files = sources()[facts.source or facts.eval].files
-    return sum(file.rows for file in files if file.subset == subset)
+    return sum(file.rows for file in files if subset in (None, file.subset))

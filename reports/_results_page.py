@@ -90,30 +90,37 @@ def _summary(recorded: Sequence[RecordedRuns]) -> tuple[list[str], list[list[obj
 
 
 def _best(runs: Sequence[Run]) -> str:
-    """Return the best run by the first metric of its leaderboard."""
-    [benchmark] = benchmarks(runs)
-    metric = leaderboard_metrics(benchmark)[0]
-    values = {run.id: run.metrics[run.scorer()] for run in runs}
-    best = max(runs, key=lambda run: values[run.id][metric])
+    """Return the best run by the first metric of its leaderboard.
+
+    If the runs have several leaderboards, because their rows differ, it is that of the longest one.
+    """
+    found = benchmarks(runs)
+    longest = max(found, key=lambda one: len(one.runs))
+    metric = leaderboard_metrics(longest)[0]
+    values = {run.id: run.metrics[run.scorer()] for run in longest.runs}
+    best = max(longest.runs, key=lambda run: values[run.id][metric])
     value, *ends = (values[best.id].get(f"{metric}{end}", nan) for end in ("", "_lower", "_upper"))
-    return f"{model_of(best)}, {metric_name(metric)} {with_interval(value, ends[0], ends[1])}"
+    of = f" (of {len(longest.runs)} runs with the same rows)" if len(found) > 1 else ""
+    return f"{model_of(best)}, {metric_name(metric)} {with_interval(value, ends[0], ends[1])}{of}"
 
 
 def neighbours(runs: Sequence[Run]) -> list[bool]:
-    """Return for each pair of neighbours in the ranking whether a test tells them apart."""
-    [benchmark] = benchmarks(runs)
-    letters = group_letters(runs, leaderboard_metrics(benchmark)[0])
-    groups = [set(re.findall(LETTER, own)) for own in letters.values()]
-    return [one.isdisjoint(other) for one, other in pairwise(groups)]
+    """Return for each pair of neighbours in a ranking whether a test tells them apart."""
+    decided: list[bool] = []
+    for benchmark in benchmarks(runs):
+        letters = group_letters(benchmark.runs, leaderboard_metrics(benchmark)[0])
+        groups = [set(re.findall(LETTER, own)) for own in letters.values()]
+        decided += [one.isdisjoint(other) for one, other in pairwise(groups)]
+    return decided
 
 
 def _record_parts(recorded: RecordedRuns) -> Iterator[str]:
     yield f"Records: {markdown_text(recorded.facts.origin)}.\n"
-    [benchmark] = benchmarks(recorded.runs)
-    if benchmark.kind == ANSWERS:
-        yield _best_of_n_table(benchmark)
-    else:
-        yield board_table(benchmark)
+    found = benchmarks(recorded.runs)
+    for benchmark in found:
+        if len(found) > 1:
+            yield f"### {markdown_text(benchmark.key)}\n"
+        yield _best_of_n_table(benchmark) if benchmark.kind == ANSWERS else board_table(benchmark)
     if recorded.thresholds:
         yield _threshold_table(recorded)
     if recorded.figures:

@@ -75,6 +75,7 @@ from misstep.scorers._published_judging import (
     read_judged_step as read_judged_step,
     read_judged_step_published as read_judged_step_published,
     redundancy_published as redundancy_published,
+    reward_meta_reasoning_published as reward_meta_reasoning_published,
 )
 from misstep.scorers._recovery import (
     answer_in as answer_in,

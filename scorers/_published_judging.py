@@ -194,6 +194,32 @@ def redundancy_published() -> Scorer:
     return score
 
 
+@scorer(metrics=[meta_reasoning_metrics()])
+def reward_meta_reasoning_published() -> Scorer:
+    """Score the recorded step scores of a reward model by ReasonEval's code.
+
+    A solution is right if its least score is above the threshold, and wrong if it is below. A step
+    that is not above the threshold is wrong.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        scores = [float(one) for one in state.metadata["published_scores"]]
+        limit, label = float(state.metadata["published_threshold"]), int(target.text)
+        predicted = [int(one > limit) for one in scores]
+        if "wrong_steps" in state.metadata:
+            redundant = state.metadata_as(WrongStepsMetadata).wrong_steps
+            gold = [int(step not in redundant) for step in range(len(scores))]
+        else:
+            gold = [1] * len(scores) if label < 0 else [1] * label + [0]
+        wrong, least = 0 in gold, min(scores)
+        hit = least < limit if wrong else least > limit
+        said = "wrong" if least < limit else "right"
+        explanation = f"The least score is {least:.4g}, the threshold {limit:g}; label {label}."
+        return _meta_reasoning_score(wrong, hit, gold, predicted, said, explanation)
+
+    return score
+
+
 def _meta_reasoning_score(
     wrong: bool,
     hit: bool,

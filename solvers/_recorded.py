@@ -17,7 +17,7 @@ from misstep.solvers._policy import BLANK_LINE
 from misstep.solvers._sampling import SampledSolution, choose_solution, record_solutions
 from misstep.solvers._step_labels import leave_labels
 from misstep.solvers._verdicts import first_below, leave_verdict
-from misstep.verdicts import NO_ERROR, Unread
+from misstep.verdicts import NO_ERROR, Unread, Verdict
 
 _RECORDED = "recorded"
 
@@ -48,8 +48,13 @@ def recorded(threshold: float = 0.5) -> Solver:
         elif record.valid is not None:
             rewards = record.scores or []
             steps = [StepRecord(verdict="right" if x else "wrong") for x in record.valid]
-            verdict = record.valid.index(False) if False in record.valid else NO_ERROR
-            text = record.text or f"\\boxed{{{verdict}}}"
+            verdict: Verdict | Unread = NO_ERROR
+            if len(record.valid) != len(about.steps):
+                verdict = Unread.WRONG_LENGTH
+            elif False in record.valid:
+                verdict = record.valid.index(False)
+            read = "No verdict." if isinstance(verdict, Unread) else f"\\boxed{{{verdict}}}"
+            text = record.text or read
             leave_verdict(state, verdict, text, rewards=rewards, steps=steps)
         elif record.scores is not None:
             unknown = [None] * (len(about.steps) - len(record.scores))

@@ -6,6 +6,7 @@ from click.testing import CliRunner
 from inspect_ai.log import read_eval_log
 
 from misstep.cli._main import cli
+from misstep.loaders import solution_datasets
 from tests.support.runs import table_of
 
 
@@ -39,3 +40,19 @@ def test_recorded_solutions_become_a_log_for_each_reward_model(tmp_path):
         [0.3, 0.8],
         [0.5, 0.5],
     ]
+
+
+def test_a_reward_model_may_have_scored_some_problems_only(tmp_path):
+    """The published scores of a second set of problems are those of one reward model."""
+    rows = [
+        {"problem_id": problem, "question": "?", "gt_answer": "4", "extracted_answer": "4"}
+        | {"steps": ["4"], "prm_step_scores": {model: [0.5] for model in models}}
+        for problem, models in (("gsm8k_0", ("one", "two")), ("math500_0", ("two",)))
+    ]
+    path = tmp_path / "solutions.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    found = solution_datasets([str(path)])
+    assert {model: [str(one.id) for one in data] for model, data in found.items()} == {
+        "one": ["gsm8k_0"],
+        "two": ["gsm8k_0", "math500_0"],
+    }

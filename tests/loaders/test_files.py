@@ -172,3 +172,14 @@ def test_relative_paths_are_those_of_the_shell(tmp_path, monkeypatch):
     assert user_path("both.jsonl") == started / "both.jsonl"
     assert user_path("here.jsonl") == now / "here.jsonl"
     assert user_path("gone.jsonl") == started / "gone.jsonl"
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.json"])
+def test_half_an_emoji_becomes_a_character_that_a_file_can_hold(tmp_path, name):
+    """A reply that was cut inside an emoji has one half of it, which is no character."""
+    path = tmp_path / name
+    rows = [{"text": "whole \U0001f600, half \ud83d", "n": 0.1}, {"text": "plain"}]
+    lines = [json.dumps(row) for row in rows]
+    path.write_text("\n".join(lines) if name.endswith("l") else f"[{','.join(lines)}]")
+    found = [row for _, row in read_rows(str(path))]
+    assert found == [{"text": "whole \U0001f600, half \ufffd", "n": 0.1}, {"text": "plain"}]
