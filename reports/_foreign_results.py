@@ -84,10 +84,11 @@ def _r_prm(
     """
     ids = {str(content.get("idx")) for _, content in records}
     ids = {id for id in ids if not id.startswith("correct_")}
-    if source is None:
-        part = "prmbench_test_p1"
-        source = part if ids <= {row.id for row in load_rows(part)} else "prmbench"
-    known = {row.id: row for row in load_rows(source)}
+    known = {row.id: row for row in load_rows(source or "prmbench_test_p1")}
+    if source is None and not ids <= known.keys():
+        known = {row.id: row for row in load_rows("prmbench")}
+        source = "prmbench"
+    source = source or "prmbench_test_p1"
     samples: dict[str, Sample] = {}
     for where, content in records:
         id = str(content.get("idx"))
