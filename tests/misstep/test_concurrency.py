@@ -34,6 +34,4 @@ async def test_a_limit_of_the_sample_precedes_other_errors():
 
 async def test_an_error_in_a_call_that_makes_calls_is_found():
     with pytest.raises(ConnectionError):
-        await collect(
-            *(collect(*(fail(ConnectionError("x")) for _ in range(2))) for _ in range(2))
-        )
+        await collect(*(collect(*(fail(ConnectionError("x")) for _ in range(2))) for _ in range(2)))
