@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from misstep.boxes import without_last_box
 from misstep.cli._options import json_option, log_dir_option, max_size_option
 from misstep.cli._output import new_table, print_json, print_lines, shown, write_output
 from misstep.reports import (
@@ -101,8 +102,7 @@ def find_errors(
 
 def _end_of(reason: str) -> str:
     """Return the end of a critique, where it says what is wrong, without the box."""
-    text = " ".join(reason.split()).removesuffix(".")
-    text = text[: text.rfind("\\boxed{")].rstrip() if text.endswith("}") else text
+    text = " ".join(without_last_box(reason).split())
     return text if len(text) <= _WIDTH else f"…{text[-_WIDTH:].partition(' ')[2]}"
 
 

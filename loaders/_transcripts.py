@@ -1,7 +1,8 @@
 """Transcripts of one's own agents as samples: an Inspect log, or a file of chat messages."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from math import isnan
 from typing import Any, Literal, TypeAlias
 
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -24,7 +25,7 @@ class TranscriptDataset(MemoryDataset):
     """Transcripts as samples, and those that are left out."""
 
     left_out: dict[str, str]
-    """Why there is no step to judge, by the id of the transcript or the number of the row."""
+    """Why a transcript cannot be judged, by its id or the number of its row."""
 
     def __init__(self, samples: list[Sample], name: str, left_out: dict[str, str]) -> None:
         super().__init__(samples, name=name)
@@ -36,8 +37,8 @@ def transcript_dataset(
 ) -> TranscriptDataset:
     """Return the transcripts of an Inspect log, or of a file with `messages`, as samples.
 
-    A sample without an assistant message is left out, and so is a row that is not chat messages.
-    `left_out` names them.
+    A transcript without an assistant message is left out, and so is a row that is not chat messages
+    or has an id that cannot be used. `left_out` names them.
 
     Args:
         address: A `.eval` or `.json` log, or a JSONL file whose rows have `messages`.
@@ -50,9 +51,13 @@ def transcript_dataset(
         if file_format(address) == ".jsonl"
         else _log_samples(address, chosen)
     )
+    names: dict[str, str] = {}
     samples, media = [], 0
-    for name, task, messages, more in found:
-        _check_id(address, name)
+    for place, name, task, messages, more in found:
+        if problem := _id_problem(name, names):
+            left_out[place] = problem
+            continue
+        names[name] = place
         rendering = render(messages, tool_result_chars)
         if not rendering.steps:
             left_out[name] = "no assistant message"
@@ -71,24 +76,37 @@ def transcript_dataset(
     if media:
         logger.warning("%d samples have images or other parts that critics do not see.", media)
     if not samples:
-        first = next((f" First: {name}: {reason}." for name, reason in left_out.items()), "")
-        failed, cure = ("failed ", " For all samples: --all.") if chosen == "failed" else ("", "")
-        raise DataError(
-            f"{address}: no {failed}sample has an assistant message, so there is no step to judge."
-            f"{first}{cure}"
-        )
+        raise DataError(_nothing_to_judge(address, chosen, left_out))
     return TranscriptDataset(samples, address.rpartition("/")[2], left_out)
 
 
-def _check_id(address: str, name: str) -> None:
+def _id_problem(name: str, earlier: Mapping[str, str]) -> str:
+    """Return why a transcript cannot have this id; empty if it can."""
+    if name in earlier:
+        return f"the id {name!r} is that of {earlier[name]} already; give each its own id"
     try:
         check_name(name)
     except ValueError as problem:
-        raise DataError(f"{address}: id {name!r}: {problem}.") from None
+        return f"id {name!r}: {problem}"
+    return ""
 
 
-Found: TypeAlias = tuple[str, str, list[Message], dict[str, Any]]
-"""The id, the task, the messages and further metadata of a transcript."""
+def _nothing_to_judge(address: str, chosen: Chosen, left_out: Mapping[str, str]) -> str:
+    is_file = file_format(address) == ".jsonl"
+    cure = "" if is_file or chosen == "all" else " For all samples: --all."
+    if left_out:
+        name, reason = next(iter(left_out.items()))
+        return (
+            f"{address}: no {'row' if is_file else 'sample'} can be judged, because none has an "
+            f"assistant message that can be read. First: {name}: {reason}.{cure}"
+        )
+    if is_file:
+        return f"{address}: it has no rows. Each line is an object with `messages`."
+    return f"{address}: it has no {'failed ' if chosen == 'failed' else ''}sample.{cure}"
+
+
+Found: TypeAlias = tuple[str, str, str, list[Message], dict[str, Any]]
+"""The place, the id, the task, the messages and further metadata of a transcript."""
 
 
 def _log_samples(address: str, chosen: Chosen) -> Iterator[Found]:
@@ -101,27 +119,29 @@ def _log_samples(address: str, chosen: Chosen) -> Iterator[Found]:
             f"{address}: not an Inspect log ({type(problem).__name__}). Give an Inspect log, or a "
             ".jsonl file whose rows have `messages`."
         ) from None
-    for sample in log.samples or []:
+    for number, sample in enumerate(log.samples or [], start=1):
         if chosen == "all" or is_failed(sample):
             messages = [from_inspect(message) for message in sample.messages]
             name = str(sample.id) if sample.epoch == 1 else f"{sample.id}-epoch-{sample.epoch}"
-            yield name, _task(sample.input, messages), messages, {"transcript": sample.uuid}
+            task = _task(sample.input, messages)
+            yield f"sample {number}", name, task, messages, {"transcript": sample.uuid}
 
 
 def is_failed(sample: EvalSample) -> bool:
     """Return whether a sample ended in an error, has no score, or a score under 1."""
     if sample.error is not None or not sample.scores:
         return True
-    values = [score.value for score in sample.scores.values() if score.value is not None]
-    numbers = [_number(value) for value in values]
-    return any(number < 1 for number in numbers)
+    numbers = [x for score in sample.scores.values() for x in _numbers(score.value)]
+    return not numbers or min(numbers) < 1
 
 
-def _number(value: Any) -> float:  # noqa: ANN401
+def _numbers(value: Any) -> Iterator[float]:  # noqa: ANN401
+    """Yield the numbers of a score, without those that its scorer could not give, which are nan."""
     parts = (
         value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
     )
-    return min((value_to_float()(part) for part in parts), default=0.0)
+    numbers = (value_to_float()(part) for part in parts if part is not None)
+    return (number for number in numbers if not isnan(number))
 
 
 def _file_samples(address: str, left_out: dict[str, str]) -> Iterator[Found]:
@@ -137,12 +157,8 @@ def _file_samples(address: str, left_out: dict[str, str]) -> Iterator[Found]:
         except ValueError as problem:
             refuse(number, str(problem))
             continue
-        yield (
-            str(row.get("id", f"row-{number}")),
-            _task(row.get("question"), messages),
-            messages,
-            {},
-        )
+        name = f"row-{number}" if row.get("id") is None else str(row["id"])
+        yield f"row {number}", name, _task(row.get("question"), messages), messages, {}
 
 
 def _task(given: object, messages: list[Message]) -> str:

@@ -65,6 +65,25 @@ def last_published_box(text: str) -> str | None:
     return text[slice(*last)].strip() if last else None
 
 
+def without_last_box(text: str) -> str:
+    r"""Return a reply for people, without the `\boxed{}` of its last box.
+
+    A box that stands alone after the last sentence is left out. Of a box inside a sentence, the
+    content stays.
+    """
+    spans = box_spans(text, latex=False)
+    if not spans:
+        return text.strip()
+    start, end = spans[-1]
+    before, after = text[: text.rindex("\\boxed", 0, start)], text[end + 1 :]
+    if before.endswith("$") and after.startswith("$"):
+        before, after = before.rstrip("$"), after.lstrip("$")
+    sentence = before.rstrip(" ")
+    if not after.strip(" \n.") and (not sentence or sentence[-1] in ".!?\n"):
+        return sentence.strip()
+    return f"{before}{text[start:end].strip()}{after}".strip()
+
+
 _WORD = r"\\boxed\s{0,9}\{\s{0,9}(?:\\text(?:bf)?\s{0,9}\{)?\s{0,9}([^{}\\\s]{1,20})\s{0,9}\}"
 
 

@@ -21,6 +21,7 @@ from inspect_scout import (
     scanner,
 )
 
+from misstep.boxes import without_last_box
 from misstep.loaders import trajectory_dataset
 from misstep.providers import short_errors
 from misstep.registry import PROBLEM, SOLUTION, fill, find_domain
@@ -75,18 +76,21 @@ def first_error(
             if step == NO_ERROR:
                 continue
             index = rendering.message_index[step]
+            cite, last = f"[M{index + 1}]", len(rendering.steps) - 1
             return Result(
                 value=step + 1,
                 answer=str(step),
-                explanation=text,
+                explanation=_explanation(
+                    f"Step {step} (of 0 to {last}), message {cite}, is the first wrong one.", text
+                ),
                 label="error",
-                references=_references(messages[index].id, index),
+                references=_references(messages[index].id, cite),
                 metadata={"step": step, "message_index": index, **known},
             )
         return Result(
             value=False,
             answer=str(NO_ERROR),
-            explanation=text,
+            explanation=_explanation("No step is wrong.", text),
             label="none",
             metadata={"step": NO_ERROR, "message_index": None, **known},
         )
@@ -94,8 +98,13 @@ def first_error(
     return scan
 
 
-def _references(id: str | None, index: int) -> list[Reference]:
-    return [] if id is None else [Reference(type="message", cite=f"[M{index + 1}]", id=id)]
+def _explanation(verdict: str, reply: str) -> str:
+    """Return a verdict and its reason. Scout's viewer makes `[M5]` in it a link to the message."""
+    return f"{verdict}\n\n{without_last_box(reply)}".strip()
+
+
+def _references(id: str | None, cite: str) -> list[Reference]:
+    return [] if id is None else [Reference(type="message", cite=cite, id=id)]
 
 
 def replay_labelled(

@@ -13,6 +13,7 @@ from inspect_ai import Task
 from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 from inspect_ai.util import registry_create
 
+from misstep.boxes import without_last_box
 from misstep.plain_text import one_line, printable
 from misstep.registry import MisstepError
 from misstep.reports._estimate import RunEstimate, estimate, price_with_source
@@ -90,7 +91,7 @@ def found_steps(log: EvalLog) -> list[FoundStep]:
 def left_out_lines(left_out: dict[str, str]) -> Iterator[str]:
     """Yield how many transcripts are left out, and the first of them with the reasons."""
     if left_out:
-        yield f"{len(left_out):,} left out, because there is no step to judge:"
+        yield f"{len(left_out):,} left out, because they cannot be judged:"
     for name, reason in list(left_out.items())[:_MOST_LEFT_OUT]:
         yield f"  {one_line(name)}: {one_line(reason)}"
     if len(left_out) > _MOST_LEFT_OUT:
@@ -162,7 +163,7 @@ def find_page(log: EvalLog, notes: list[str]) -> str:
         verdict = {"error": f"step {found.step} is wrong", "none": "no wrong step"}.get(
             found.verdict, f"no verdict ({found.verdict})"
         )
-        body = [f'<p class="reason">{_text(found.reason)}</p>']
+        body = [f'<p class="reason">{_text(without_last_box(found.reason))}</p>']
         place = f"wrong-{number}"
         if found.step is not None:
             body.append(f'<p><a href="#{place}">Go to step {found.step}</a></p>')

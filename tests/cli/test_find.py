@@ -15,14 +15,15 @@ from click.testing import CliRunner
 from inspect_ai import Task
 from inspect_ai.agent import react
 from inspect_ai.dataset import Sample
-from inspect_ai.log import read_eval_log
+from inspect_ai.log import EvalSample, read_eval_log
 from inspect_ai.model import ChatMessageAssistant, ModelOutput, ModelUsage, get_model
-from inspect_ai.scorer import includes
+from inspect_ai.scorer import Score, includes
 from inspect_ai.solver import basic_agent, system_message
 from inspect_ai.tool import ToolCall, tool
 
 from misstep.cli._main import cli
 from misstep.loaders import transcript_dataset
+from misstep.loaders._transcripts import is_failed
 from misstep.registry import DataError
 from misstep.reports import trust_lines
 from tests.evals.test_agent_process import model_that
@@ -216,7 +217,7 @@ def test_rows_that_are_no_chat_are_named_counted_and_skipped(tmp_path, monkeypat
     done, server = find([str(path), "--json"], tmp_path, monkeypatch)
     assert done.exit_code == 0, done.output
     text = " ".join(done.stderr.split())
-    assert "4 left out, because there is no step to judge: row 1: not valid JSON" in text
+    assert "4 left out, because they cannot be judged: row 1: not valid JSON" in text
     assert "row 2: no messages" in text
     assert "row 3: messages[0] is not a chat message" in text
     assert "row-4: no assistant message" in text
@@ -250,7 +251,10 @@ def test_a_file_of_chat_messages_is_read_too(tmp_path):
             {"id": "a\x00b", "messages": [{"role": "assistant", "content": "x"}]},
             r"id 'a\\x00b': U\+0000 at place 1 is a control character",
         ),
-        ({"messages": [{"role": "user", "content": "x"}]}, "no failed sample has an assistant"),
+        (
+            {"messages": [{"role": "user", "content": "x"}]},
+            r"no row can be judged.* First: row-1: no assistant message\.$",
+        ),
     ],
 )
 def test_bad_transcripts_get_one_message(row, message, tmp_path):
@@ -258,6 +262,41 @@ def test_bad_transcripts_get_one_message(row, message, tmp_path):
     path.write_text(json.dumps(row))
     with pytest.raises(DataError, match=message):
         transcript_dataset(str(path))
+
+
+def test_an_empty_file_and_a_log_without_failures_say_what_is_missing(tmp_path):
+    path = tmp_path / "own.jsonl"
+    path.write_text("\n")
+    with pytest.raises(DataError, match=r"own\.jsonl: it has no rows\. Each line is an object"):
+        transcript_dataset(str(path))
+    model = get_model("mockllm/model", custom_outputs=acting, memoize=False)
+    agent = basic_agent(init=system_message("Use the tool."), tools=[add()], max_attempts=1)
+    task = Task(dataset=[Sample(input="2 + 1?", target="3")], solver=agent, scorer=includes())
+    log = succeed(task, tmp_path, model)
+    with pytest.raises(DataError, match=r"it has no failed sample\. For all samples: --all\.$"):
+        transcript_dataset(log.location)
+
+
+def test_a_repeated_or_unusable_id_is_left_out_by_its_row(tmp_path):
+    path = tmp_path / "own.jsonl"
+    messages = [{"role": "assistant", "content": "x"}]
+    ids = ["a", "b\x00", "a", None]
+    path.write_text("\n".join(json.dumps({"id": id, "messages": messages}) for id in ids))
+    found = transcript_dataset(str(path))
+    assert [sample.id for sample in found] == ["a", "row-4"]
+    assert list(found.left_out) == ["row 2", "row 3"]
+    assert "U+0000 at place 1 is a control character" in found.left_out["row 2"]
+    assert found.left_out["row 3"].startswith("the id 'a' is that of row 1 already")
+
+
+@pytest.mark.parametrize(
+    ("values", "failed"),
+    [(["C"], False), (["I"], True), ([float("nan")], True), (["C", float("nan")], False)],
+)
+def test_a_sample_without_a_number_has_failed(values, failed):
+    scores = {str(i): Score(value=value) for i, value in enumerate(values)}
+    sample = EvalSample(id="a", epoch=1, input="x", target="y", scores=scores)
+    assert is_failed(sample) == failed
 
 
 def test_what_is_no_log_gets_one_message(tmp_path):
@@ -318,7 +357,13 @@ def test_the_scanner_names_the_step_with_a_reference_and_agrees_with_labels(tmp_
         assert row.answer == str(sample.metadata["label"])
         if sample.metadata["has_error"]:
             index = sample.metadata["message_index"][sample.metadata["label"]]
-            assert json.loads(row.message_references)[0]["id"] == f"m{index}"
+            [reference] = json.loads(row.message_references)
+            assert reference["id"] == f"m{index}"
+            # Scout's viewer links only references that the explanation cites.
+            assert reference["cite"] == f"[M{index + 1}]"
+            assert row.explanation.startswith(f"Step {row.answer} (of 0 to ")
+            assert reference["cite"] in row.explanation
+        assert "boxed" not in row.explanation
 
 
 def test_scout_finds_the_scanner_by_its_name():

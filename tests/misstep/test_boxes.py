@@ -1,7 +1,9 @@
 import re
 import tracemalloc
 
-from misstep.boxes import boxed_words, boxes, last_boxed, last_published_box
+import pytest
+
+from misstep.boxes import boxed_words, boxes, last_boxed, last_published_box, without_last_box
 
 
 def test_braces_inside_a_box_are_kept():
@@ -49,3 +51,18 @@ def test_words_in_boxes_and_brackets_come_in_order():
     text = r"[Right] then \boxed{ \text{wrong.} } then \boxed{two words} and \boxed{-1}"
     assert [*boxed_words(text)] == ["wrong.", "-1"]
     assert [*boxed_words(text, bracketed=("right", "wrong"))] == ["Right", "wrong.", "-1"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ("It is wrong. \\boxed{1}", "It is wrong."),
+        ("It is wrong.\n\n$\\boxed{0}$", "It is wrong."),
+        ("The first wrong step is \\boxed{1}.", "The first wrong step is 1."),
+        ("So $\\boxed{3}$ is off: \\boxed{2} and more", "So $\\boxed{3}$ is off: 2 and more"),
+        ("\\boxed{-1}", ""),
+        ("no box, \\boxed{1", "no box, \\boxed{1"),
+    ],
+)
+def test_a_reply_for_people_has_no_box_at_its_end(reply, words):
+    assert without_last_box(reply) == words
