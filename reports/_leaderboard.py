@@ -52,6 +52,10 @@ PUBLISHED_RULE = "published_"
 BY_PUBLISHED_RULE: dict[str, tuple[str, tuple[str, ...]]] = {
     "agent_process": ("step_labels_published", ("first_error_accuracy", "step_accuracy")),
     "who_and_when": ("attribution_published", ("step_accuracy", "agent_accuracy")),
+    "deltabench_sections": (
+        "error_sections_published",
+        ("f1_macro", "precision_macro", "recall_macro"),
+    ),
     "prmbench": ("step_validity_published", ("prmscore", "simplicity", "soundness", "sensitivity")),
     "mr_ben": ("marking_published", ("mr_score", "mcc", "task2_accuracy", "task3_accuracy")),
 }
@@ -249,7 +253,7 @@ def leaderboard_metrics(benchmark: Benchmark, reading: str = "strict") -> list[s
     wanted += [
         f"{PUBLISHED_RULE}{metric_key(f'{subset}_{name}')}"
         for subset in benchmark.subsets
-        for name in published_names
+        for name in ([of_subset] if of_subset in published_names else published_names)
     ]
     return [name for name in wanted if name in available] or [next(iter(metrics[0]))]
 
@@ -297,7 +301,7 @@ def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFr
     ]
     for place, row in enumerate(sorted(rows, key=lambda row: _order(row, [headline]))):
         row["rank"] = None if row["apart"] else place + 1
-    rows += published_rows(benchmark, metrics)
+    rows += published_rows(benchmark, metrics, reading)
     return dataframe(sorted(rows, key=lambda row: _order(row, [headline, *metrics])))
 
 
@@ -354,13 +358,20 @@ def _metric_columns(values: Mapping[str, float], metrics: Sequence[str]) -> Fram
     return {column: values.get(column, nan) for column in columns}
 
 
-def published_rows(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[FrameRow]:
-    """Yield the published results on the same data and by the protocol of one of the runs."""
+def published_rows(
+    benchmark: Benchmark, metrics: Sequence[str], reading: str = "strict"
+) -> Iterator[FrameRow]:
+    """Yield the published results on the same data and by the protocol of one of the runs.
+
+    If the paper's rule is another one than that of the reading, they have values in the columns of
+    the published rule alone.
+    """
     source = benchmark.source or benchmark.data.partition("-")[0]
     source = source.removesuffix("_labels")  # a benchmark's labels alone are the same rows
     subset = benchmark.only_subset if not benchmark.subsets else ""
     whole = benchmark.data == benchmark.source
-    begin = PUBLISHED_RULE if any(one.startswith(PUBLISHED_RULE) for one in metrics) else ""
+    by_rule = benchmark.eval in BY_PUBLISHED_RULE and reading != "published"
+    begin = PUBLISHED_RULE if by_rule else ""
     seen: set[tuple[object, ...]] = set()
     for table in published().values():
         # Users' own rows and the bundled sample have no published results.

@@ -1,9 +1,11 @@
 """Logs of the evals that are not of first errors, from real runs."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from misstep.registry import published
 from misstep.reports import (
     benchmarks,
     budget,
@@ -14,6 +16,7 @@ from misstep.reports import (
     read_logs,
     recovery_frame,
 )
+from misstep.reports._leaderboard import METRICS
 from tests.support.openai_server import OpenAIServer
 from tests.support.rows import delta_row
 from tests.support.runs import local_model, succeed
@@ -92,6 +95,53 @@ def test_a_report_of_them_has_their_charts(others):
     assert "Recovery: task" in titles["error_recovery"]
     assert "Accuracy and calls" in titles["guided_search"]
     assert "F1, macro by run" in titles["deltabench_sections"]
+
+
+def as_published(run, **traits):
+    """Return a run as if it were on DeltaBench's rows, in all of its subsets."""
+    names = ["math", "code", "Physics&Chemistry&Biology", "general"]
+    samples = [
+        replace(sample, facets={**sample.facets, "subset": names[i % 4]})
+        for i, sample in enumerate(run.samples)
+    ]
+    return replace(run, data="deltabench", samples=samples, traits={**run.traits, **traits})
+
+
+def test_deltabench_compares_with_its_leaderboard_by_the_published_rule_alone(others):
+    run = next(one for one in others.runs if one.kind == "error_sections")
+    [benchmark] = benchmarks([as_published(run, wording="published")])
+    table = leaderboard(benchmark)
+    paper = table[table["published"]].set_index("run")
+    entries = published()["deltabench_leaderboard"].results
+    assert set(paper["protocol"]) == {"critic"}
+    assert set(paper.index) == {name for name, one in entries.items() if one.protocol == "critic"}
+    assert paper.loc["GPT-4o", "published_f1_macro"] == pytest.approx(0.3085)
+    assert paper.loc["GPT-4o", "published_recall_macro"] == pytest.approx(0.3652)
+    strict = [name for name in METRICS["error_sections"] if name in paper]
+    assert strict
+    assert paper[strict].isna().all(axis=None)
+    own = table[~table["published"]].iloc[0]
+    by_script = run.metrics["error_sections_published"]["f1_macro"]
+    assert (own["published_f1_macro"], own["f1_macro"]) == (
+        by_script,
+        run.metrics["error_sections"]["f1_macro"],
+    )
+    # Read by the published rule, the same numbers need no second column.
+    table = leaderboard(benchmark, "published")
+    assert "published_f1_macro" not in table
+    assert table.set_index("run").loc["GPT-4o", "f1_macro"] == pytest.approx(0.3085)
+
+
+def test_deltabench_has_no_published_results_beside_other_protocols(others):
+    run = next(one for one in others.runs if one.kind == "error_sections")
+    for traits in ({}, {"wording": "published", "critic": "own.py@solver"}):
+        [benchmark] = benchmarks([as_published(run, **traits)])
+        assert not leaderboard(benchmark)["published"].any()
+    # Without the scores of the published rule, there is nothing to compare with.
+    asked = as_published(run, wording="published")
+    strict = {name: own for name, own in asked.metrics.items() if "published" not in name}
+    [benchmark] = benchmarks([replace(asked, metrics=strict)])
+    assert not leaderboard(benchmark)["published"].any()
 
 
 def test_rates_and_budgets_are_tables(others):
