@@ -45,6 +45,22 @@ def _first_error_view(name: str, strict: str) -> ViewerConfig:
     )
 
 
+FOUND_STEPS_VIEW = ViewerConfig(
+    task_samples_view=TaskSamplesView(
+        name="First wrong steps",
+        # Transcripts without labels have no target and no subset.
+        columns=[
+            *(TaskSamplesColumn(id=one) for one in ("sampleId", "input", "answer")),
+            _score("named_step"),
+            *(TaskSamplesColumn(id=one) for one in ("tokens", "error")),
+        ],
+        # Values are error, none and unread, so the transcripts with an error come first.
+        sort=[TaskSamplesSort.score("named_step", dir="asc")],
+        score_labels={"named_step": "Verdict"},
+        multiline=False,
+    )
+)
+
 FIRST_ERROR_VIEW = _first_error_view("First errors", "first_error")
 DETECTIONS_VIEW = _first_error_view("Injected errors", "detections")
 
@@ -110,7 +126,8 @@ MARKING_VIEW = _view(
         *(_score("marking_published", name) for name in ("mark", "step", "reason")),
         *("tokens", "error"),
     ],
-    {"marking": "Mark", "marking_published": "Mark (published)", "subset": "Subject"},
+    # The viewer gives the columns of both scorers the same names. Ours come first.
+    {"mark": "Mark right", "step": "Step right", "reason": "Reason right", "subset": "Subject"},
     TaskSamplesSort.score("marking", "mark", dir="asc"),
 )
 

@@ -12,6 +12,7 @@ misstep find logs/my.eval --model openai/gpt-4o-mini
 from inspect_ai import Task, task
 from inspect_ai.solver import Solver
 
+from misstep.evals._views import FOUND_STEPS_VIEW
 from misstep.loaders import Chosen, transcript_dataset
 from misstep.registry import check_arguments, evals
 from misstep.scorers import named_step
@@ -46,6 +47,7 @@ def first_errors(
         solver=judged_by.solver,
         scorer=named_step(),
         config=judged_by.config,
+        viewer=FOUND_STEPS_VIEW,
         metadata={**(judged_by.metadata or {}), "left_out": dataset.left_out},
         version=evals()["first_errors"].version,
     )

@@ -95,7 +95,10 @@ class SharedSamples:
     def metrics(self, name: str | None = None) -> list[ComparedMetric]:
         """Return all metrics that are compared, or one by its name."""
         subsets = len({sample.facets.get("subset", "") for sample in self.samples})
-        metrics = compared_metrics(self.kind, self.samples[0].scores[self.scorer], subsets)
+        # A score may lack values, such as the reason without a grader: all runs need them.
+        scores = ([one.scores[self.scorer] for one in samples] for samples in self.of_runs)
+        score = min((max(own, key=_count) for own in scores), key=_count)
+        metrics = compared_metrics(self.kind, score, subsets)
         if name is None:
             return metrics
         known = [metric.name for metric in metrics]
@@ -104,8 +107,20 @@ class SharedSamples:
         return [metric for metric in metrics if metric.name == name]
 
 
+MARKS = {"mark": None, "first_error": None, "step": True, "reason": True}
+"""The values of a mark; True for those that only solutions with an error have."""
+
+
 def _values(score: ScoreRecord) -> list[float]:
-    return list(score.value.values()) if isinstance(score.value, dict) else [score.value]
+    if not isinstance(score.value, dict):
+        return [score.value]
+    if "mark" in score.value:
+        return [score.value.get(name, 0.0) for name in MARKS]
+    return list(score.value.values())
+
+
+def _count(score: ScoreRecord) -> int:
+    return len(score.value) if isinstance(score.value, dict) else 1
 
 
 def _is_usable(sample: SampleRecord, scorer: str) -> bool:
@@ -120,6 +135,13 @@ def compared_metrics(kind: str, score: ScoreRecord, subsets: int) -> list[Compar
         return list(_first_error_metrics(subsets))
     if kind == "error_sections":
         return list(_error_section_metrics())
+    if kind == "marking" and isinstance(score.value, dict):
+        known = enumerate(MARKS.items())
+        return [
+            _share_metric(f"{name}_correct_rate", column, among)
+            for column, (name, among) in known
+            if name in score.value
+        ]
     if isinstance(score.value, dict):
         names = {name: f"{name}_correct_rate" for name in score.value}
         if kind == "attribution":

@@ -258,13 +258,12 @@ def _score(
         words = f"No mark: {UNREAD_TEXT[unread]}"
     if grade.decision:
         words += f"; reason {'right' if reason else 'not right'} by {grade.grader}"
-    value = {
-        "mark": float(right_mark),
-        "step": float(step_right),
-        "first_error": float(verdict == about.label),
-    }
-    if grade.grader is not None:
-        value["reason"] = float(bool(reason))
+    value = {"mark": float(right_mark), "first_error": float(verdict == about.label)}
+    # A correct solution has no wrong step and no reason to find.
+    if about.label != NO_ERROR:
+        value["step"] = float(step_right)
+        if grade.grader is not None:
+            value["reason"] = float(bool(reason))
     return Score(
         value=value,
         answer=answer,

@@ -27,8 +27,9 @@ class MarkingSample:
 
     mark: float
     step: float
+    """nan for a correct solution, which has no wrong step."""
     reason: float
-    """nan without a grader."""
+    """nan for a correct solution, and without a grader."""
     first_error: float
     has_error: bool
     usable: bool
@@ -72,7 +73,7 @@ def _sample(scored: SampleScore) -> MarkingSample:
     numbers = {name: float(cast(float, value)) for name, value in values.items()}
     return MarkingSample(
         mark=numbers["mark"],
-        step=numbers["step"],
+        step=numbers.get("step", nan),
         reason=numbers.get("reason", nan),
         first_error=numbers["first_error"],
         has_error=about.has_error,
@@ -159,7 +160,7 @@ def _draws(subjects: Sequence[Sequence[MarkingSample]]) -> Draws:
             place = 2 if one.has_error else 0
             own[place] += 1
             own[place + 1] += one.mark
-            own[4] += one.step
+            own[4] += one.step if one.has_error else 0
         cells, counts = np.unique(np.array(list(sums.values())), axis=0, return_counts=True)
         right, tp, wrong, tn, steps = (multinomial_draws(counts) @ cells).T
         fp, fn = wrong - tn, right - tp

@@ -1,12 +1,14 @@
 """Marks against a real server, with and without a grader."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from inspect_ai import eval as run_eval
 
 from misstep.evals import mr_ben
 from misstep.registry import DataError
+from misstep.reports import benchmarks, compare, leaderboard, read_run
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import local_model, metrics_of, table_of
 
@@ -71,6 +73,25 @@ def test_without_a_grader_there_is_no_mr_score(serve, rows):
     assert metrics["error_accuracy"] == 0.5
     assert metrics["total_count"] == 4
     assert len(metrics) <= 15
+
+
+def test_a_correct_solution_has_no_step_to_find(serve, rows):
+    log, _ = serve(mr_ben(source=rows), reply)
+    targets = {sample.id: sample.target for sample in log.samples}
+    assert list(targets.values()).count("-1") == 1
+    for sample in log.samples:
+        for name in ("marking", "marking_published"):
+            assert ("step" in sample.scores[name].value) == (sample.target != "-1")
+    run = read_run(log.location)
+    comparison = compare([run, replace(run, id="other", model="other")], resamples=100)
+    values = {one.metric: one.first_value for one in comparison.contrasts}
+    assert values == {
+        "mark_correct_rate": 0.25,
+        "first_error_correct_rate": 0.25,
+        "step_correct_rate": pytest.approx(1 / 3),
+    }
+    frame = leaderboard(benchmarks([run])[0])
+    assert frame.loc[0, "published_task2_accuracy"] == pytest.approx(1 / 3)
 
 
 def test_a_grader_judges_the_reasons_of_right_steps(rows, tmp_path):
