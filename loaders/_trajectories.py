@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from misstep.loaders._rows import NonEmpty, id_text, json_list, printed_list, whole_number
 from misstep.trajectories import ERROR_KINDS, NO_TEXT, Message, Rendering, read_message, render
@@ -12,6 +12,9 @@ from misstep.verdicts import NO_ERROR
 
 TRAJECTORY = "trajectory"
 """The metadata key with the original messages and tools."""
+
+_SHOWN = 60
+"""Characters of a bad value that a message quotes."""
 
 StepLabel = Literal[-1, 0, 1]
 STEP_LABELS: tuple[StepLabel, ...] = (-1, 0, 1)
@@ -98,10 +101,36 @@ def read_messages(raw: Sequence[object]) -> list[Message]:
     for index, content in enumerate(raw):
         try:
             messages.append(read_message(content))
+        except ValidationError as problem:
+            reason = _message_problem(content, problem)
+            raise ValueError(f"messages[{index}] is not a chat message: {reason}") from None
         except ValueError as problem:
-            reason = " ".join(str(problem).split())[:200]
-            raise ValueError(f"messages[{index}] is not a chat message ({reason})") from None
+            raise ValueError(f"messages[{index}] is not a chat message: {problem}") from None
     return messages
+
+
+def _message_problem(content: object, problem: ValidationError) -> str:
+    """Return what is wrong with a message, in one line: the field, its value, and what is allowed.
+
+    Pydantic names every type that a field may have.
+    """
+    if not isinstance(content, dict):
+        return f"{_shown(content)} is no object with `role` and `content`"
+    first = problem.errors()[0]
+    field = str(first["loc"][0])
+    if field not in content:
+        return f"it has no `{field}`"
+    allowed = {
+        "role": "one of system, developer, user, assistant, tool, function",
+        "content": "a text or a list of parts",
+        "tool_calls": "a list of calls, each with a function",
+    }.get(field, "a text")
+    return f"`{field}` is {_shown(content[field])}; it must be {allowed}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _without_text(row: TrajectoryRow) -> Rendering:

@@ -74,7 +74,7 @@ def transcript_dataset(
             metadata["shortened"] = rendering.shortened
         samples.append(Sample(id=name, input=task, metadata=metadata))
     if media:
-        logger.warning("%d samples have images or other parts that critics do not see.", media)
+        logger.warning("Samples with images or other parts that critics do not see: %d.", media)
     if not samples:
         raise DataError(_nothing_to_judge(address, chosen, left_out))
     return TranscriptDataset(samples, address.rpartition("/")[2], left_out)
