@@ -1,5 +1,6 @@
 """`misstep find`: where did one's own agents first go wrong?"""
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -79,14 +80,18 @@ def find_errors(
     if price_only:
         return
     folder = f"{log_dir.rstrip('/')}/find/{find_folder(log, critic_model, arguments)}"
-    done = run_find(task, critic_model, folder, display="none" if as_json else None)
-    found = found_steps(done)
+    try:
+        done = run_find(task, critic_model, folder, display="none" if as_json else None)
+    except KeyboardInterrupt:
+        click.echo("Interrupted. Finished samples are kept: rerun the same command.", err=True)
+        sys.exit(130)
+    found, location = found_steps(done), done.location.removeprefix("file://")
     notes = list(trust_lines(critic_model, critic, log_dir))
     if output is not None:
         write_output({output: find_page(done, notes).encode()}, "FILE")
     if as_json:
         samples = [asdict(one) for one in found]
-        print_json({"log": done.location, "trust": notes, "left_out": left_out, "samples": samples})
+        print_json({"log": location, "trust": notes, "left_out": left_out, "samples": samples})
         return
     table = new_table("sample", "verdict", "reason", words=3)
     for one in found:
@@ -95,7 +100,7 @@ def find_errors(
         reason = _end_of(one.reason) if one.verdict in ("error", "none") else one.reason[:_WIDTH]
         table.add_row(shown(one.id), verdict, shown(" ".join(reason.split())))
     console.print(table)
-    print_lines(console, ["", *notes, "", f"Log: {done.location}"])
+    print_lines(console, ["", *notes, "", f"Log: {location}"])
     if output is not None:
         print_lines(console, [f"Page: {output}"])
 

@@ -67,10 +67,14 @@ def find_folder(log: str, model: str, arguments: dict[str, Any]) -> str:
 
 
 def run_find(task: Task, model: Any, folder: str, display: str | None = None) -> EvalLog:  # noqa: ANN401
-    """Run a critic. A run that was interrupted is resumed: finished samples are kept."""
+    """Run a critic. A run that was interrupted is resumed: finished samples are kept.
+
+    Raises:
+        KeyboardInterrupt: The user interrupted the run.
+    """
     from inspect_ai import eval_set
 
-    _, [log] = eval_set(
+    _, logs = eval_set(
         [task],
         log_dir=folder,
         model=model,
@@ -80,7 +84,10 @@ def run_find(task: Task, model: Any, folder: str, display: str | None = None) ->
         fail_on_error=False,
         display=display,  # type: ignore[arg-type]
     )
-    return read_eval_log(log.location)
+    # Inspect ends an interrupted set of evals without an error, and with no log.
+    if not logs or logs[0].status == "cancelled":
+        raise KeyboardInterrupt
+    return read_eval_log(logs[0].location)
 
 
 def found_steps(log: EvalLog) -> list[FoundStep]:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -136,7 +137,8 @@ def test_the_price_is_printed_before_and_alone_on_request(agent_log, tmp_path, m
     assert len(server.requests) == 0
 
 
-def test_a_killed_run_is_resumed_and_no_answered_call_is_repeated(tmp_path, monkeypatch):
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_run_is_resumed_and_no_answered_call_is_repeated(sent, tmp_path, monkeypatch):
     path = tmp_path / "own.jsonl"
     ask, act = {"role": "user", "content": "Go"}, {"role": "assistant", "content": "Done."}
     rows = [{"id": f"t{i}", "messages": [ask, act | {"content": f"Done {i}."}]} for i in range(8)]
@@ -151,13 +153,20 @@ def test_a_killed_run_is_resumed_and_no_answered_call_is_repeated(tmp_path, monk
     failures = Faults(script=[None] * 4, rates={Fault.SERVER_ERROR: 1.0})
     with OpenAIServer(reply, faults=failures) as server:
         environment = {**os.environ, "LOCAL_BASE_URL": server.url}
-        run = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+        run = subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
         # Inspect repeats failed calls after seconds: by then, the answered ones are in the log.
         while len(server.requests) < 4 + 4 + 4:
             assert run.poll() is None
             time.sleep(0.05)
-        run.kill()
-        run.wait()
+        run.send_signal(sent)
+        said = run.communicate()[1]
+        if sent == signal.SIGINT:
+            assert said.endswith(
+                "Interrupted. Finished samples are kept: rerun the same command.\n"
+            )
+            assert run.returncode == 130
         answered = set(asked(server)[:4])
     done, server = find([str(path), "--json"], tmp_path, monkeypatch)
     assert done.exit_code == 0, done.output
