@@ -56,7 +56,6 @@ FOUND_STEPS_VIEW = ViewerConfig(
         ],
         # Values are error, none and unread, so the transcripts with an error come first.
         sort=[TaskSamplesSort.score("named_step", dir="asc")],
-        score_labels={"named_step": "Verdict"},
         multiline=False,
     )
 )

@@ -122,7 +122,6 @@ def _message_problem(content: object, problem: ValidationError) -> str:
         return f"it has no `{field}`"
     allowed = {
         "role": "one of system, developer, user, assistant, tool, function",
-        "content": "a text or a list of parts",
         "tool_calls": "a list of calls, each with a function",
     }.get(field, "a text")
     return f"`{field}` is {_shown(content[field])}; it must be {allowed}"

@@ -255,7 +255,16 @@ def test_a_file_of_chat_messages_is_read_too(tmp_path):
     ("row", "message"),
     [
         ({"text": "no chat"}, "row 1: no messages"),
-        ({"messages": [{"role": "king"}]}, r"row 1: messages\[0\] is not a chat message"),
+        (
+            {"messages": [{"role": "king"}]},
+            r"row 1: messages\[0\] is not a chat message: `role` is .king.; it must be one of",
+        ),
+        ({"messages": [{"content": "x"}]}, r"a chat message: it has no `role`\."),
+        ({"messages": ["x"]}, "a chat message: 'x' is no object with `role` and `content`"),
+        (
+            {"messages": [{"role": "tool", "content": "x", "tool_call_id": 7}]},
+            "`tool_call_id` is 7; it must be a text",
+        ),
         (
             {"id": "a\x00b", "messages": [{"role": "assistant", "content": "x"}]},
             r"id 'a\\x00b': U\+0000 at place 1 is a control character",
