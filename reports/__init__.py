@@ -1,5 +1,6 @@
 """From logs to tables, charts, tests and pages."""
 
+from misstep.reports._benchmarks import Benchmark, benchmarks
 from misstep.reports._best_of_n import (
     Draws,
     best_of_n,
@@ -76,7 +77,7 @@ from misstep.reports._forge_report import (
 from misstep.reports._frames import metrics_frame, runs_frame, samples_frame
 from misstep.reports._imports import ImportedLog, import_files
 from misstep.reports._latex import latex_files
-from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard, metric_name
+from misstep.reports._leaderboard import leaderboard, metric_name
 from misstep.reports._paired import RESAMPLES
 from misstep.reports._power import (
     ALPHA,

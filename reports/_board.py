@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from misstep.reports._benchmarks import Benchmark, benchmarks
 from misstep.reports._leaderboard import (
-    Benchmark,
-    benchmarks,
     leaderboard,
     leaderboard_metrics,
     metric_name,

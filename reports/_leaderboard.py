@@ -4,23 +4,25 @@ Runs are ranked by the headline. Runs of few samples, or of a part of the sample
 Runs that cannot be told apart share a group.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from math import isnan, nan
+from collections.abc import Sequence
+from math import isnan
 from typing import TYPE_CHECKING
 
 from misstep.plain_text import metric_key
-from misstep.registry import PublishedResult, PublishedTable, published, sources
+from misstep.reports._benchmarks import Benchmark
 from misstep.reports._compared import compared_metrics, group_letters
 from misstep.reports._frames import FrameRow, dataframe, protocols, run_labels
+from misstep.reports._published_rows import (
+    BY_PUBLISHED_RULE,
+    MEAN,
+    PUBLISHED_RULE,
+    metric_columns,
+    published_rows,
+)
 from misstep.reports._runs import Run, public_name
 
 if TYPE_CHECKING:
     import pandas
-
-MEAN = "mean_subset_f1_score"
-"""The average that the ProcessBench paper reports."""
 
 METRICS = {
     "mistake_location": ("mean_task_accuracy", "accuracy", "said_no"),
@@ -47,28 +49,8 @@ SUBSET_METRIC = {"first_error": "f1_score", "error_sections": "f1_macro"}
 
 MOST_SUBSETS = 12
 
-PUBLISHED_RULE = "published_"
-"""The begin of the name of a metric that the paper's rule gives, beside ours."""
-BY_PUBLISHED_RULE: dict[str, tuple[str, tuple[str, ...]]] = {
-    "agent_process": ("step_labels_published", ("first_error_accuracy", "step_accuracy")),
-    "who_and_when": ("attribution_published", ("step_accuracy", "agent_accuracy")),
-    "deltabench_sections": (
-        "error_sections_published",
-        ("f1_macro", "precision_macro", "recall_macro"),
-    ),
-    "prmbench": ("step_validity_published", ("prmscore", "simplicity", "soundness", "sensitivity")),
-    "mr_ben": ("marking_published", ("mr_score", "mcc", "task2_accuracy", "task3_accuracy")),
-}
-"""The scorer and the metrics of papers whose rule is another one than ours, by eval. Published
-results are comparable with these metrics alone."""
-
 SMALL, COMPLETE = 50, 0.9
 """A run of fewer samples, or of a smaller share of them, is not ranked beside larger ones."""
-
-_CRITIQUE_VOTES = {"single": 1, "critic": 1, "maj@8": 8}
-"""The votes of published protocols with the critique prompt."""
-_NEVER_ALIKE = ("orm", "subset", "3-shot")
-"""Published protocols that no run of misstep follows."""
 
 METRIC_NAMES = {
     "f1_score": "F1",
@@ -122,120 +104,6 @@ def metric_name(metric: str) -> str:
         if metric.endswith(f"_{own}") and metric not in METRIC_NAMES:
             return f"{metric.removesuffix(f'_{own}')} F1"
     return METRIC_NAMES.get(metric) or f"{metric[:1].upper()}{metric[1:].replace('_', ' ')}"
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """The runs that share one leaderboard."""
-
-    eval: str
-    data: str
-    version: str
-    kind: str
-    runs: list[Run]
-    source: str = ""
-    """The data without the names of its subsets."""
-    apart: tuple[str, ...] = ()
-    """Why runs of the same eval have other leaderboards."""
-    title: str = ""
-
-    @property
-    def key(self) -> str:
-        """A unique title."""
-        own = " · ".join(dict.fromkeys((self.eval, self.data, f"version {self.version}")))
-        return self.title or own
-
-    @cached_property
-    def subsets(self) -> list[str]:
-        """The subsets of the samples; empty if there is only one."""
-        found = _subsets(self.runs)
-        return sorted(found) if len(found) > 1 else []
-
-    @property
-    def only_subset(self) -> str:
-        """The subset, if the data are one subset of a source; else empty."""
-        name = self.source or self.data.partition("-")[0]
-        return "" if name == self.data else self.data.removeprefix(f"{name}-")
-
-    @cached_property
-    def samples(self) -> int:
-        """The number of different samples of all runs."""
-        return len({sample.id for run in self.runs for sample in run.samples})
-
-
-def _subsets(runs: Sequence[Run]) -> set[str]:
-    samples = (sample for run in runs for sample in run.samples)
-    return {sample.facets["subset"] for sample in samples if "subset" in sample.facets}
-
-
-def _data(run: Run) -> tuple[str, str]:
-    """The source of a run's rows, and the source with its subsets if it has more than these.
-
-    A run on two named subsets and a run of the whole source that has only rows of these two, such
-    as an imported one, have the same data.
-    """
-    prefixes = (name for name in sources() if f"{run.data}-".startswith(f"{name}-"))
-    source = max(prefixes, key=len, default=run.data)
-    rest, found = run.data[len(source) + 1 :], sorted(_subsets([run]))
-    known = sources().get(source)
-    whole = {file.subset for file in known.files if file.subset} if known else set()
-    if rest or len(whole) > len(found) > 0:
-        return source, "-".join([source, *(found or [rest])])
-    return source, run.data
-
-
-def benchmarks(runs: Sequence[Run]) -> list[Benchmark]:
-    """Group runs by eval, data, version and kind, and by the content of their samples."""
-    groups: dict[tuple[str, str, str, str, str], list[list[Run]]] = {}
-    for run in runs:
-        source, data = _data(run)
-        alike = groups.setdefault((run.eval, data, run.version, run.kind, source), [])
-        for members in alike:
-            if not _conflicts(members, run):
-                members.append(run)
-                break
-        else:
-            alike.append([run])
-    found = [
-        Benchmark(*key[:4], members, key[4], title=_title(key, members, number, len(alike)))
-        for key, alike in groups.items()
-        for number, members in enumerate(alike)
-    ]
-    return [replace(one, apart=tuple(_reasons(one, found))) for one in found]
-
-
-def _title(key: Sequence[str], runs: Sequence[Run], number: int, count: int) -> str:
-    """The eval, the source and its subsets if they are a part of it, and the version."""
-    eval_name, data, version, _, source = key
-    subsets = ", ".join(sorted(_subsets(runs))) if data != source else ""
-    parts = dict.fromkeys((eval_name, source, subsets, f"version {version}"))
-    return " · ".join([*filter(None, parts), *([f"rows {number + 1}"] if count > 1 else [])])
-
-
-def _conflicts(members: Sequence[Run], run: Run) -> int:
-    """How many samples of a run have another target or text in runs of the same name."""
-    known = {sample.id: (sample.target, sample.text) for sample in members[0].samples}
-    return sum(
-        known.get(sample.id, (sample.target, sample.text)) != (sample.target, sample.text)
-        for sample in run.samples
-    )
-
-
-def _reasons(one: Benchmark, all_of_them: Sequence[Benchmark]) -> Iterator[str]:
-    """Yield why other runs of the same eval are not on a leaderboard."""
-    for other in all_of_them:
-        if other is one or other.eval != one.eval:
-            continue
-        if other.version != one.version:
-            why = f"version {other.version} of the eval is scored differently"
-        elif other.kind != one.kind:
-            why = "it is scored by other scorers"
-        elif other.data != one.data:
-            why = f"its data are {other.data}"
-        else:
-            count = _conflicts(one.runs, other.runs[0])
-            why = f"{count:,} samples have the same ids but another problem or label"
-        yield f"{other.key}: {why}."
 
 
 def leaderboard_metrics(benchmark: Benchmark, reading: str = "strict") -> list[str]:
@@ -295,7 +163,7 @@ def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFr
             "rank": None,
             "tied": tied.get(run.id, ""),
             "apart": apart[run.id],
-            **_metric_columns(board_values(run, reading), metrics),
+            **metric_columns(board_values(run, reading), metrics),
         }
         for run in benchmark.runs
     ]
@@ -351,122 +219,3 @@ def is_tested(benchmark: Benchmark, metric: str) -> bool:
 def ranking_metric(benchmark: Benchmark, metrics: Sequence[str]) -> str:
     """The metric that ranks a leaderboard: the published one if there are published results."""
     return MEAN if MEAN in metrics and any(published_rows(benchmark, metrics)) else metrics[0]
-
-
-def _metric_columns(values: Mapping[str, float], metrics: Sequence[str]) -> FrameRow:
-    columns = (f"{name}{end}" for name in metrics for end in ("", "_lower", "_upper"))
-    return {column: values.get(column, nan) for column in columns}
-
-
-def published_rows(
-    benchmark: Benchmark, metrics: Sequence[str], reading: str = "strict"
-) -> Iterator[FrameRow]:
-    """Yield the published results on the same data and by the protocol of one of the runs.
-
-    If the paper's rule is another one than that of the reading, they have values in the columns of
-    the published rule alone.
-    """
-    source = benchmark.source or benchmark.data.partition("-")[0]
-    source = source.removesuffix("_labels")  # a benchmark's labels alone are the same rows
-    subset = benchmark.only_subset if not benchmark.subsets else ""
-    whole = benchmark.data == benchmark.source
-    by_rule = benchmark.eval in BY_PUBLISHED_RULE and reading != "published"
-    begin = PUBLISHED_RULE if by_rule else ""
-    seen: set[tuple[object, ...]] = set()
-    for table in published().values():
-        # Users' own rows and the bundled sample have no published results.
-        data = table.data or table.eval.partition("_")[0]
-        if table.eval != benchmark.eval or source != data:
-            continue
-        asked = {
-            protocol
-            for protocol in table.protocols
-            if any(asked_alike(run, protocol, table) for run in benchmark.runs)
-        }
-        for model, result in table.results.items():
-            found = _published_values(result, subset, benchmark.subsets, whole)
-            values = {f"{begin}{name}": value for name, value in found.items()}
-            # Papers repeat rows of other papers.
-            same = (model, *(cell.f1 for cell in result.subsets.values()), *result.metrics.values())
-            shown = result.protocol in asked and not values.keys().isdisjoint(metrics)
-            if values and shown and same not in seen:
-                seen.add(same)
-                known = {name: value / 100 for name, value in values.items() if value is not None}
-                yield {
-                    "run": model,
-                    "name": model,
-                    "model": model,
-                    "protocol": result.protocol,
-                    "settings": result.protocol,
-                    "published": True,
-                    "source": f"{table.source}; {table.protocols[result.protocol]}",
-                    "samples": None,
-                    "rank": None,
-                    "tied": "",
-                    "apart": "",
-                    **_metric_columns(known, metrics),
-                }
-
-
-def asked_alike(run: Run, protocol: str, table: PublishedTable) -> bool:
-    """Whether a run was asked like the models of a published protocol."""
-    traits = run.traits
-    if run.is_baseline or protocol in _NEVER_ALIKE:
-        return False
-    if protocol == "prm" or run.by_rewards:
-        return protocol == "prm" and run.by_rewards
-    if table.wording and not (run.imported or traits.get("wording") == "published"):
-        return False
-    if protocol in _CRITIQUE_VOTES:
-        plain = not (run.epochs > 1 or traits.get("adaptive") or traits.get("weighted"))
-        critic, domain = traits.get("critic"), traits.get("domain")
-        mathematics = run.kind == "error_sections" or domain in (None, "mathematics")
-        return (
-            plain
-            and mathematics
-            and critic in (None, "critique")
-            and traits.get("votes", 1) == _CRITIQUE_VOTES[protocol]
-        )
-    if protocol.endswith(" answer"):
-        answer = "without" if traits.get("ground_truth") is False else "with"
-        return protocol == f"{traits.get('critic') or 'all_at_once'} {answer} answer"
-    methods = {name.partition(" ")[0] for name in table.protocols}
-    critic = str(traits.get("critic"))
-    return critic not in methods or protocol.startswith(critic)
-
-
-def _published_values(
-    result: PublishedResult, subset: str, subsets: Sequence[str], whole: bool
-) -> dict[str, float | None]:
-    """The published metrics of a model in percent. A mean is over the subsets that were run."""
-    metric = "f1_macro" if result.overall else "f1_score"
-    if result.metrics:
-        # They are results on the whole benchmark, or on the subset that their name begins with.
-        begin = f"{subset}_" if subset else ""
-        begins = tuple(f"{one}_" for one in subsets)
-        return {
-            name.removeprefix(begin): value
-            for name, value in result.metrics.items()
-            if name.startswith(begin) and (subset or whole or name.startswith(begins))
-        }
-    if subset:
-        if subset not in result.subsets:
-            return {}
-        cell = result.subsets[subset]
-        return {metric: cell.f1, "error_accuracy": cell.error, "correct_accuracy": cell.correct}
-    if not set(subsets) <= result.subsets.keys():
-        return {}
-    values: dict[str, float | None] = {
-        f"{name}_{metric}": cell.f1 for name, cell in result.subsets.items()
-    }
-    whole = set(subsets) == result.subsets.keys()
-    if result.overall:
-        if whole:
-            overall = result.overall
-            values["f1_macro"] = overall.f1
-            values["precision_macro"] = overall.precision
-            values["recall_macro"] = overall.recall
-        return values
-    scores = [result.subsets[name].f1 for name in subsets]
-    values[MEAN] = result.mean_f1 if whole or not scores else sum(scores) / len(scores)
-    return values

@@ -20,6 +20,7 @@ from misstep.reports import (
     _report_charts as charts,
     _reward_charts as reward_charts,
 )
+from misstep.reports._benchmarks import Benchmark, benchmarks
 from misstep.reports._bias import BIASES, StepFeatures, labelled_steps, reward_by, skill_left
 from misstep.reports._chart_parts import CHOSEN, ReportChart, wrapped
 from misstep.reports._charts import (
@@ -35,8 +36,6 @@ from misstep.reports._compared import LETTER
 from misstep.reports._frames import FrameRow, runs_frame
 from misstep.reports._leaderboard import (
     METRIC_NAMES,
-    Benchmark,
-    benchmarks,
     best_first,
     is_tested,
     leaderboard,

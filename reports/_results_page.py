@@ -9,9 +9,10 @@ from math import nan
 from pathlib import Path
 
 from misstep.registry import PublishedResult, PublishedTable, price_of, published, records, sizes
+from misstep.reports._benchmarks import Benchmark, benchmarks
 from misstep.reports._board import board_table
 from misstep.reports._compared import LETTER, group_letters
-from misstep.reports._leaderboard import Benchmark, benchmarks, leaderboard_metrics, metric_name
+from misstep.reports._leaderboard import leaderboard_metrics, metric_name
 from misstep.reports._read_runs import read_log
 from misstep.reports._records import PUBLISHED, ComparedFigure, RecordedRuns, model_of
 from misstep.reports._runs import ANSWERS, Run
