@@ -19,7 +19,7 @@ from inspect_ai.model import (
 
 from misstep.providers._provider import choice
 from misstep.registry import ModelError
-from misstep.samples import StepRewards
+from misstep.stores import StepRewards
 
 
 def scoring_messages(problem: str, steps: Sequence[str]) -> list[ChatMessage]:

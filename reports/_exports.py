@@ -15,8 +15,8 @@ from misstep.reports._read_runs import read_log, refuse_lost_samples, result_met
 from misstep.reports._runs import DETECTIONS
 from misstep.reports._samples import sample_metrics
 from misstep.reports._text import csv_text, file_name, file_names, json_lines, json_text, to_json
-from misstep.samples import IterationRecord, critic_verdict, search_iterations, search_result
 from misstep.scorers import reasoning_of
+from misstep.stores import IterationRecord, critic_verdict, search_iterations, search_result
 
 EXPORT_FORMATS = ("deltabench", "processbench", "agentprocessbench", "json", "search")
 

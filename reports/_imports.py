@@ -49,8 +49,8 @@ from misstep.reports._read_runs import run_in_memory
 from misstep.reports._show import RunSummary, summary_of_run
 from misstep.reports._tasks import load_task, run_coroutine
 from misstep.reports._text import file_name, some_ids
-from misstep.samples import critic_verdict
 from misstep.solvers import recorded, recorded_best_of_n
+from misstep.stores import critic_verdict
 
 _MANY_SAMPLES = 5_000
 """More samples than these are scored by several processes. To start them takes two seconds."""

@@ -22,7 +22,7 @@ from misstep.reports._mathml import formula_mathml, formulas_and_text, is_formul
 from misstep.reports._processes import are_large, in_processes, no_garbage_collection
 from misstep.reports._runs import Run
 from misstep.reports._samples import SampleRecord, ScoreRecord
-from misstep.samples import CriticVerdict, SearchRecord
+from misstep.stores import CriticVerdict, SearchRecord
 
 SOLUTIONS_A_CHUNK, WORDS_A_CHUNK = 25, 100
 MOST_CHARACTERS = 18_000_000

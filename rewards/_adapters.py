@@ -18,7 +18,7 @@ from misstep.registry import Judge, Prm, find_judge
 from misstep.rewards._judge import judge_messages, read_step_verdict
 from misstep.rewards._probe import probe_prm
 from misstep.rewards._reward_model import OutputCallback, Reward, RewardModel
-from misstep.samples import StepRewards
+from misstep.stores import StepRewards
 from misstep.verdicts import Unread
 
 REWARD_ROLE = "reward"

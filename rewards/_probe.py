@@ -8,7 +8,7 @@ from inspect_ai.model import Model
 from misstep.providers import scoring_messages, short_errors
 from misstep.registry import Prm
 from misstep.rewards._prm_format import prm_input
-from misstep.samples import StepRewards
+from misstep.stores import StepRewards
 
 MARK = "◀"
 """It follows each scored position in the rendered input."""

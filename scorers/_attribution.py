@@ -10,10 +10,11 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from inspect_ai.solver import TaskState
 
 from misstep.plain_text import metric_values
-from misstep.samples import AttributionMetadata, AttributionRecord, critic_verdict
+from misstep.samples import AttributionMetadata
 from misstep.scorers._first_error import quoted_steps, votes_of
 from misstep.scorers._intervals import share
 from misstep.scorers._votes import tally
+from misstep.stores import AttributionRecord, critic_verdict
 from misstep.verdicts import Unread
 
 _PUBLISHED_AGENT = re.compile(r"Agent Name:\s*([\w_]+)", re.IGNORECASE)

@@ -25,9 +25,10 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import TaskState
 
 from misstep.plain_text import metric_values
-from misstep.samples import GroupMetadata, SearchResult, search_result
+from misstep.samples import GroupMetadata
 from misstep.scorers._answer_equality import Comparison, ComparisonOutcome, compare_answers
 from misstep.scorers._intervals import Estimate, share
+from misstep.stores import SearchResult, search_result
 
 COSTS = ("tokens", "calls", "policy_tokens", "reward_tokens")
 ORACLE = "oracle"

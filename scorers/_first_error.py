@@ -7,7 +7,7 @@ from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
 from misstep.plain_text import markdown_text
-from misstep.samples import SolutionMetadata, VerdictRecord, critic_verdict
+from misstep.samples import SolutionMetadata
 from misstep.scorers._first_error_metrics import (
     REGISTERS,
     Registers,
@@ -15,6 +15,7 @@ from misstep.scorers._first_error_metrics import (
     reply_metrics,
 )
 from misstep.scorers._votes import Vote, read_vote, shortened, tally, voting_record
+from misstep.stores import VerdictRecord, critic_verdict
 from misstep.verdicts import NO_ERROR, Reading, Unread, Verdict
 
 _FORMAT = "invalid_response_format"

@@ -12,9 +12,10 @@ from typing import Any
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from misstep.samples import MarkedMetadata, ReasonGrade
+from misstep.samples import MarkedMetadata
 from misstep.scorers._first_error import REASONS, UNREAD_TEXT
 from misstep.scorers._marking_metrics import marking_metrics
+from misstep.stores import ReasonGrade
 from misstep.verdicts import NO_ERROR, Unread, Verdict
 
 _LONGEST_STEP = 30

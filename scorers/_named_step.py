@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
 
-from misstep.samples import SolutionMetadata, critic_verdict
+from misstep.samples import SolutionMetadata
 from misstep.scorers._first_error import REASONS, UNREAD_TEXT, votes_of
 from misstep.scorers._votes import tally
+from misstep.stores import critic_verdict
 from misstep.verdicts import NO_ERROR, Unread
 
 ERROR, NONE, UNREAD = "error", "none", "unread"

@@ -9,16 +9,11 @@ from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
 from misstep.registry import AnswerKind, MisstepError, find_continuation
-from misstep.samples import (
-    RecoveryGrade,
-    RecoveryMetadata,
-    Variation,
-    VariationRecord,
-    variation_records,
-)
+from misstep.samples import RecoveryMetadata
 from misstep.scorers._first_error import REASONS, UNREAD_TEXT, code
 from misstep.scorers._recovery_metrics import recovery_metrics
 from misstep.scorers._votes import shortened
+from misstep.stores import RecoveryGrade, Variation, VariationRecord, variation_records
 from misstep.verdicts import Reading, Unread
 
 _LONGEST = 200

@@ -14,16 +14,9 @@ from typing import Any, cast
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
 from misstep.plain_text import metric_values
-from misstep.samples import (
-    ALL_VARIATIONS,
-    VARIATIONS,
-    WRONG,
-    MistakeMetadata,
-    RecoveryGrade,
-    Variation,
-    third_of,
-)
+from misstep.samples import MistakeMetadata, third_of
 from misstep.scorers._intervals import Estimate, paired_difference, paired_ratio, share
+from misstep.stores import ALL_VARIATIONS, VARIATIONS, WRONG, RecoveryGrade, Variation
 from misstep.verdicts import Unread
 
 LENGTHS = ((6, "1-6"), (12, "7-12"), (24, "13-24"))

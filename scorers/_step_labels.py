@@ -12,10 +12,11 @@ from typing import Any, Literal
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from misstep.samples import SolutionMetadata, StepLabelsMetadata, critic_verdict
+from misstep.samples import SolutionMetadata, StepLabelsMetadata
 from misstep.scorers._first_error import votes_of
 from misstep.scorers._step_label_metrics import published_step_label_metrics, step_label_metrics
 from misstep.scorers._votes import tally
+from misstep.stores import critic_verdict
 from misstep.verdicts import NO_ERROR, Unread, Verdict
 
 _LABELS = (-1, 0, 1)

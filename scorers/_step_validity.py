@@ -16,9 +16,10 @@ from inspect_ai.solver import TaskState
 from inspect_ai.util import Store
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from misstep.samples import GroupMetadata, StepValidity, WrongStepsMetadata, critic_verdict
+from misstep.samples import GroupMetadata, WrongStepsMetadata
 from misstep.scorers._first_error import REASONS, UNREAD_TEXT
 from misstep.scorers._prm_score import COUNTS, LEFT_OUT, prm_score_metrics
+from misstep.stores import StepValidity, critic_verdict
 from misstep.verdicts import NO_ERROR, Unread, Verdict
 
 _BY_REDUNDANCY = ("redundency", "circular")

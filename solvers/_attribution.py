@@ -11,9 +11,10 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.loaders import published_wording
 from misstep.registry import MisstepError, UnknownNameError, Wording, agent_prompts, fill
-from misstep.samples import AttributionMetadata, AttributionRecord, VerdictRecord, store_verdict
+from misstep.samples import AttributionMetadata
 from misstep.scorers import Blame, prediction_text, read_blame
 from misstep.solvers._calls import SEED, ask
+from misstep.stores import AttributionRecord, VerdictRecord, store_verdict
 from misstep.verdicts import NO_ERROR, Unread, Verdict
 
 Protocol: TypeAlias = Literal["all_at_once", "step_by_step", "binary_search"]

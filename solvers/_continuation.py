@@ -24,14 +24,7 @@ from misstep.registry import (
     fill,
     find_continuation,
 )
-from misstep.samples import (
-    VARIATIONS,
-    WRONG,
-    RecoveryGrade,
-    RecoveryMetadata,
-    RecoveryRecord,
-    Variation,
-)
+from misstep.samples import RecoveryMetadata
 from misstep.solvers._calls import reply_to
 from misstep.solvers._conversations import (
     AnswerRole,
@@ -50,6 +43,7 @@ from misstep.solvers._conversations import (
     variation_names,
 )
 from misstep.solvers._marking import find_grader
+from misstep.stores import VARIATIONS, WRONG, RecoveryGrade, RecoveryRecord, Variation
 
 REASONING_TOKENS = 200
 """The estimated length of reasoning. Models that reason at length write far more."""

@@ -15,17 +15,17 @@ from inspect_ai.model import (
 
 from misstep.providers import Refusal
 from misstep.registry import ContinuationPrompts, MisstepError, UnknownNameError, find_provider
-from misstep.samples import (
+from misstep.samples import RecoveryMetadata
+from misstep.solvers._calls import without_echo
+from misstep.stores import (
     ALL_VARIATIONS,
     VARIATIONS,
     WRONG,
-    RecoveryMetadata,
     ReplyRecord,
     Turn,
     Variation,
     VariationRecord,
 )
-from misstep.solvers._calls import without_echo
 
 Notice: TypeAlias = Literal["immediate", "end"]
 NoticeFor: TypeAlias = Literal["all", "IR"]

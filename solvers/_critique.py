@@ -24,11 +24,12 @@ from misstep.registry import (
     find_domain,
     find_sections_prompt,
 )
-from misstep.samples import SolutionMetadata, VerdictRecord, store_verdict
+from misstep.samples import SolutionMetadata
 from misstep.scorers import judged_verdict, read_vote, tally
 from misstep.solvers._calls import draw_votes, reply_to
 from misstep.solvers._verdicts import leave_verdict
 from misstep.solvers._windows import tagged, windows
+from misstep.stores import VerdictRecord, store_verdict
 from misstep.verdicts import NO_ERROR, Unread
 
 logger = logging.getLogger(__name__)

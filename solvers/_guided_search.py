@@ -25,7 +25,6 @@ from misstep.rewards import (
     RewardWatch,
     find_reward_model,
 )
-from misstep.samples import SearchRecord, SearchResult
 from misstep.solvers._calls import SEED
 from misstep.solvers._policy import BLANK_LINE, CONTINUATIONS, Account, Continuation, Policy
 from misstep.solvers._sampling import (
@@ -36,6 +35,7 @@ from misstep.solvers._sampling import (
     with_rewards,
 )
 from misstep.solvers._search import Search
+from misstep.stores import SearchRecord, SearchResult
 
 Method: TypeAlias = Literal["greedy", "beam", "best_of_n", "majority", "plain"]
 METHODS: tuple[Method, ...] = ("greedy", "beam", "best_of_n", "majority", "plain")

@@ -8,8 +8,9 @@ from misstep._inspect_private import PrerequisiteError
 from misstep.loaders import published_wording
 from misstep.providers import short_errors
 from misstep.registry import PROBLEM, STEP, STEPS, Wording, fill, find_marking_prompt
-from misstep.samples import MarkedMetadata, ReasonGrade
+from misstep.samples import MarkedMetadata
 from misstep.scorers import needs_grade
+from misstep.stores import ReasonGrade
 
 GRADER = "grader"
 """The model role that judges reasons."""

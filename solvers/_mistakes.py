@@ -11,16 +11,11 @@ from misstep.concurrency import collect
 from misstep.loaders import published_wording
 from misstep.providers import short_errors
 from misstep.registry import STEPS, Wording, fill, find_mistake_prompt
-from misstep.samples import (
-    GroupMetadata,
-    SolutionMetadata,
-    StepRecord,
-    VerdictRecord,
-    store_verdict,
-)
+from misstep.samples import GroupMetadata, SolutionMetadata
 from misstep.solvers._calls import ask
 from misstep.solvers._stepwise import Calls
 from misstep.solvers._verdicts import leave_verdict
+from misstep.stores import StepRecord, VerdictRecord, store_verdict
 from misstep.verdicts import NO_ERROR, Reading, Unread, Verdict
 
 MistakeProtocol: TypeAlias = Literal["trace", "step", "step_cot"]

@@ -6,17 +6,13 @@ from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOu
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from misstep.rewards import Aggregation, Reward
-from misstep.samples import (
-    RecordedCritiqueMetadata,
-    RecordedSolutionsMetadata,
-    SearchRecord,
-    StepRecord,
-)
+from misstep.samples import RecordedCritiqueMetadata, RecordedSolutionsMetadata
 from misstep.solvers._calls import SEED
 from misstep.solvers._policy import BLANK_LINE
 from misstep.solvers._sampling import SampledSolution, choose_solution, record_solutions
 from misstep.solvers._step_labels import leave_labels
 from misstep.solvers._verdicts import first_below, leave_verdict
+from misstep.stores import SearchRecord, StepRecord
 from misstep.verdicts import NO_ERROR, Unread, Verdict
 
 _RECORDED = "recorded"

@@ -8,9 +8,9 @@ from inspect_ai.log import transcript
 
 from misstep.boxes import last_boxed
 from misstep.rewards import AGGREGATIONS, Aggregation, Reward, RewardModel, aggregate
-from misstep.samples import SampledSolutionRecord, SearchResult
 from misstep.scorers import compare_answers
 from misstep.solvers._policy import BLANK_LINE, Account, Policy, text_of
+from misstep.stores import SampledSolutionRecord, SearchResult
 
 _MOST_ROUNDS = 100
 

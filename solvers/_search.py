@@ -11,8 +11,8 @@ from inspect_ai.util import span
 from misstep.boxes import last_boxed
 from misstep.concurrency import collect
 from misstep.rewards import Aggregation, Reward, RewardModel, aggregate
-from misstep.samples import CandidateRecord, IterationRecord
 from misstep.solvers._policy import Account, Policy, StepCandidate
+from misstep.stores import CandidateRecord, IterationRecord
 
 TRIES = 3
 """The most tries of one step. A reward model that gives no rewards must not cost without end."""

@@ -18,7 +18,7 @@ from misstep.registry import (
     agent_prompts,
     fill,
 )
-from misstep.samples import SolutionMetadata, TrajectoryMetadata, VerdictRecord, store_verdict
+from misstep.samples import SolutionMetadata, TrajectoryMetadata
 from misstep.scorers import (
     StepLabels,
     first_wrong_label,
@@ -29,6 +29,7 @@ from misstep.scorers import (
 from misstep.solvers._calls import ask
 from misstep.solvers._verdicts import leave_verdict
 from misstep.solvers._windows import Window, windows
+from misstep.stores import VerdictRecord, store_verdict
 from misstep.verdicts import Unread
 
 _TAG: Tag = "step"

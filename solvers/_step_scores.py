@@ -15,8 +15,9 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from misstep.loaders import published_wording
 from misstep.providers import short_errors
 from misstep.registry import PROBLEM, STEPS, Wording, fill, find_step_scores_prompt
-from misstep.samples import CriticVerdict, GroupMetadata, SolutionMetadata, StepValidity
+from misstep.samples import GroupMetadata, SolutionMetadata
 from misstep.scorers import StepScores, first_invalid, read_step_scores, validity_of
+from misstep.stores import CriticVerdict, StepValidity
 from misstep.verdicts import Unread
 
 _OWN_NUMBER = re.compile(r"^(Step\s*\d+\.\s*|\d+\.\s*)", re.IGNORECASE)

@@ -14,9 +14,10 @@ from misstep.rewards import (
     read_step_verdict,
     worded_judge,
 )
-from misstep.samples import SolutionMetadata, StepRecord
+from misstep.samples import SolutionMetadata
 from misstep.solvers._calls import ask
 from misstep.solvers._verdicts import first_below, leave_verdict
+from misstep.stores import StepRecord
 from misstep.verdicts import NO_ERROR, Unread, Verdict
 
 Calls = Literal["sequential", "parallel"]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import TaskState
 
-from misstep.samples import StepRecord, VerdictRecord, store_verdict
+from misstep.stores import StepRecord, VerdictRecord, store_verdict
 from misstep.verdicts import NO_ERROR, Unread, Verdict
 
 

@@ -11,9 +11,9 @@ from inspect_ai.log import resolve_sample_attachments
 from misstep.evals.error_recovery import error_recovery
 from misstep.registry import DataError, MisstepError, find_continuation
 from misstep.reports import estimate_eval
-from misstep.samples import RecoveryGrade
 from misstep.scorers import answer_in, recovery_table
 from misstep.solvers import read_grade
+from misstep.stores import RecoveryGrade
 from tests.scorers.test_recovery_metrics import scored as published_scored
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import local_model, metrics_of, run_task, succeed, table_of

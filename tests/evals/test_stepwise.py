@@ -7,8 +7,8 @@ from inspect_ai.model import ModelName, ModelOutput
 from inspect_ai.solver import TaskState
 
 from misstep.evals.processbench import processbench
-from misstep.samples import CriticVerdict
 from misstep.solvers import stepwise
+from misstep.stores import CriticVerdict
 from tests.support.openai_server import Reply
 from tests.support.runs import metrics_of
 

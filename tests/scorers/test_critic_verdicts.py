@@ -7,15 +7,15 @@ from inspect_ai.model import ModelName, ModelOutput
 from inspect_ai.scorer import Target
 from inspect_ai.solver import TaskState
 
-from misstep.samples import (
+from misstep.scorers import first_error, first_error_lenient
+from misstep.solvers import leave_verdict
+from misstep.stores import (
     VerdictRecord,
     critic_verdict,
     search_iterations,
     search_result,
     variation_records,
 )
-from misstep.scorers import first_error, first_error_lenient
-from misstep.solvers import leave_verdict
 from misstep.verdicts import NO_ERROR, Unread
 
 

@@ -9,9 +9,9 @@ from inspect_ai.solver import TaskState
 from statsmodels.stats.proportion import proportion_confint
 
 from misstep.registry import MisstepError
-from misstep.samples import ReplyRecord, VariationRecord
 from misstep.scorers import rates_by, recovery, recovery_samples, recovery_table
 from misstep.scorers._recovery import score_variations
+from misstep.stores import ReplyRecord, VariationRecord
 
 TASKS = ("word_sorting", "dyck_languages", "sorting")
 

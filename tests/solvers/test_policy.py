@@ -4,9 +4,9 @@ import pytest
 from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelName
 from inspect_ai.solver import TaskState
 
-from misstep.samples import IterationRecord
 from misstep.solvers._policy import Policy, distinct_candidates
 from misstep.solvers._search import iteration_table
+from misstep.stores import IterationRecord
 
 
 def choice(text, stop="stop"):

@@ -30,7 +30,7 @@ from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
 from misstep.evals.who_and_when import who_and_when
 from misstep.registry import find_continuation
-from misstep.samples import variation_records
+from misstep.stores import variation_records
 from tests.support.openai_server import OpenAIServer, Reply
 from tests.support.rows import delta_row
 from tests.support.vendors import PROTOCOLS, Conversation, Protocol, VendorServer
