@@ -43,7 +43,7 @@ def import_results(
     log_dir: str,
     as_json: bool,
 ) -> None:
-    r"""Write the results in FILEs as Inspect logs, one for each model.
+    """Write the results in FILEs as Inspect logs, one for each model.
 
     \b
     FILEs hold one of these:
@@ -56,7 +56,7 @@ def import_results(
                    step scores on ProcessBench, AgentProcessBench's judges
       solutions    JSONL: problem_id, problem, target, steps, answer, and scores
                    by reward model
-    """
+    """  # noqa: D301 (click reads the escaped character)
     console = Console()
     objects = []
     with folder_lock(log_dir, wait=True):
