@@ -107,8 +107,8 @@ def export_results(logs: tuple[str, ...], file_format: str, output: Path | None)
     processbench: the published script's <subset>_error.jsonl and <subset>_correct.jsonl, which
     `misstep import` reads.
 
-    agentprocessbench (logs of agent_process only): the file of step labels that the published
-    script reads.
+    agentprocessbench (logs of agent_process only): for each set, the judgement of each trajectory,
+    as in the published results. `misstep import` reads them too.
 
     json: results and metrics in one object.
 
