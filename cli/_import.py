@@ -47,8 +47,9 @@ def import_results(
 
     \b
     FILEs hold one of these:
-      critiques    ProcessBench's own files, math_error.jsonl and math_correct.jsonl:
-                   rows with generated_critique, prediction, match
+      critiques    ProcessBench's own files, math_error.jsonl and
+                   math_correct.jsonl: rows with generated_critique,
+                   prediction, match
       step scores  JSONL: id, scores, and model if there are several models
       predictions  CSV: id, prediction
       other        results in PRMBench's own format, MathCheck's predictions,
