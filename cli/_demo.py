@@ -130,8 +130,8 @@ def study(
     The study looks at the position and type of the error, the length of the solution, and the
     steps that depend on the error.
 
-    Baselines, the embedded model and every --model judge the same generated solutions. -T gives
-    arguments of Procedural: seed, n, steps, position, families, difficulty and others.
+    Baselines and every --model judge the same generated solutions. -T gives arguments of
+    Procedural: seed, n, steps, position, families, difficulty and others.
 
     Resumable: the same command skips finished runs. Another --model is added to the results.
     """

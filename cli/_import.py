@@ -43,12 +43,13 @@ def import_results(
     log_dir: str,
     as_json: bool,
 ) -> None:
-    r"""Write the results in FILEs as Inspect logs, one for each model.
+    """Write the results in FILEs as Inspect logs, one for each model.
 
     \b
     FILEs hold one of these:
-      critiques    ProcessBench's own files, math_error.jsonl and math_correct.jsonl:
-                   rows with generated_critique, prediction, match
+      critiques    ProcessBench's own files, math_error.jsonl and
+                   math_correct.jsonl: rows with generated_critique,
+                   prediction, match
       step scores  JSONL: id, scores, and model if there are several models
       predictions  CSV: id, prediction
       other        results in PRMBench's own format, MathCheck's predictions,
@@ -56,7 +57,7 @@ def import_results(
                    step scores on ProcessBench, AgentProcessBench's judges
       solutions    JSONL: problem_id, problem, target, steps, answer, and scores
                    by reward model
-    """
+    """  # noqa: D301 (click reads the escaped character)
     console = Console()
     objects = []
     with folder_lock(log_dir, wait=True):

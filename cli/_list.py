@@ -1,5 +1,6 @@
 """What there is to run: `misstep list`, `misstep configs` and `misstep data`."""
 
+import shlex
 import sys
 
 import click
@@ -152,6 +153,10 @@ def check(file: str, as_json: bool) -> None:
             console.print(f"{len(bad)} problems; {len(rows)} rows are good.", style="bold red")
         else:
             _print_summary(console, summary)
+            print_lines(
+                console,
+                [f"Run it: inspect eval misstep/processbench -T source={shlex.quote(file)} …"],
+            )
     if bad:
         sys.exit(1)
 

@@ -4,6 +4,7 @@ import sys
 from errno import EDQUOT, ENOSPC
 from importlib import import_module
 from importlib.metadata import version
+from typing import Any
 
 import click
 
@@ -51,6 +52,14 @@ class _Commands(click.Group):
         module, _, name = _PLACES[cmd_name].partition(":")
         command: click.Command = getattr(import_module(f"misstep.cli.{module}"), name)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 (as in click)
+        """Run a command. After Ctrl-C the exit code is 130, not click's own 1."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            ctx.exit(130)
 
 
 @click.group(

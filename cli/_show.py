@@ -107,6 +107,9 @@ def export_results(logs: tuple[str, ...], file_format: str, output: Path | None)
     processbench: the published script's <subset>_error.jsonl and <subset>_correct.jsonl, which
     `misstep import` reads.
 
+    agentprocessbench (logs of agent_process only): for each set, the judgement of each trajectory,
+    as in the published results. `misstep import` reads them too.
+
     json: results and metrics in one object.
 
     search (logs of guided search only): for each data set result-0-None.json with question,

@@ -1,5 +1,6 @@
 """`misstep sweep`: many models on many evals, as a file says."""
 
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -161,11 +162,13 @@ def run(
     try:
         states = run_sweep(sweep_runs(sweep), execute, lambda state: _report(console, state))
     except KeyboardInterrupt:
-        click.echo(f"Interrupted. Resume: misstep sweep run {file}", err=True)
+        click.echo("Interrupted. To resume, rerun the same command.", err=True)
         sys.exit(130)
     _print_states(states, as_json)
     if sweep.report and any(state.finished for state in states):
         _write_report(console, sweep, sweep.report)
+    elif any(state.finished for state in states):
+        print_lines(console, [f"Results at a glance: misstep show {shlex.quote(sweep.log_dir)}"])
     failed = [state for state in states if not state.finished]
     print_lines(console, (f"{state.run.name}: {state.problem}" for state in failed), style="red")
     sys.exit(1 if failed else 0)

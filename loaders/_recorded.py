@@ -102,12 +102,14 @@ def recorded_runs(
     # The subsets in which each model's rows were looked up, in their order.
     looked_up: dict[str | None, dict[str | None, None]] = {}
     for address in files:
+        fields: set[str] = set()
         folder = _model_of(address) if by_folder else None
         by_path = holds_verifier_scores(address)
         records = verifier_records(address, source) if by_path else read_rows(address)
         for number, content in records:
             where = f"{address}: row {number}"
             result = validate_row(content, RecordedResult, where)
+            fields |= result.model_fields_set
             model = result.model or folder
             row = _included_row(content, address, where)
             if row is None:
@@ -123,6 +125,11 @@ def recorded_runs(
             run.samples[row.id] = _result_sample(row, result, where)
             if result.decides_by_scores and len(result.scores or []) < len(row.steps):
                 run.partial.append(row.id)
+        if fields and not fields & {"critiques", "scores", "prediction"}:
+            raise DataError(
+                f"{address}: no row has a result. A result is generated_critique, scores or "
+                "prediction."
+            )
     if not runs:
         raise DataError("The files hold no results.")
     for model, subsets in looked_up.items():

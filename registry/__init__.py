@@ -6,6 +6,7 @@ from misstep.registry._errors import (
     MisstepError,
     ModelError,
     RegistryError,
+    UnknownEvalError,
     UnknownNameError,
     did_you_mean,
 )
@@ -92,6 +93,7 @@ from misstep.registry._variants import (
     Replies,
     Size,
     assumed_replies,
+    eval_names,
     evals,
     find_run_config,
     register_variants,

@@ -11,6 +11,7 @@ from typing import Any, Literal, ParamSpec, Union, get_args, get_origin
 
 from click import get_current_context
 from inspect_ai import Task
+from inspect_ai.solver import TaskState
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from misstep._inspect_private import active_model
@@ -44,12 +45,16 @@ def check_arguments(base: Callable[P, Task]) -> Callable[P, Task]:
         for name in arguments:
             if name not in known:
                 raise UnknownNameError("task argument", name, known)
-        if active_model() is not None:
+        in_run = active_model() is not None
+        if in_run:
             print_at_end()
         given = own.bind(*args, **arguments)
         for name, value in given.arguments.items():
             given.arguments[name] = _checked(known[name], value)
         made = base(*given.args, **given.kwargs)
+        if not in_run and made.cleanup is None:
+            # The task was made in Python, before its run. Inspect calls this after each sample.
+            made.cleanup = _print_at_end
         _check_log_folder()
         return made
 
@@ -57,6 +62,10 @@ def check_arguments(base: Callable[P, Task]) -> Callable[P, Task]:
     signature = inspect.Signature([*known.values(), unknown], return_annotation=Task)
     checked.__signature__ = signature  # type: ignore[attr-defined]
     return checked
+
+
+async def _print_at_end(state: TaskState) -> None:
+    print_at_end()
 
 
 def _check_log_folder() -> None:

@@ -45,6 +45,17 @@ class UnknownNameError(MisstepError):
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a sentence with the closest match, if there is one, and all allowed values."""
     allowed = list(known)
-    close = get_close_matches(name, allowed, n=1, cutoff=0.5)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return f"{hint} Allowed: {', '.join(allowed) or 'none'}."
+    return f"{_closest(name, allowed)} Allowed: {', '.join(allowed) or 'none'}."
+
+
+class UnknownEvalError(MisstepError):
+    """There is no such eval. There are too many to name all of them."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        close = _closest(name.removeprefix("misstep/"), known)
+        super().__init__(f"Unknown eval {name!r}.{close} `misstep list` shows all evals.")
+
+
+def _closest(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" Did you mean {close[0]!r}?" if close else ""

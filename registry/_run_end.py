@@ -1,8 +1,11 @@
 """What a run says at its end: warnings where its number would mislead, and where to see more."""
 
+import os
+import shlex
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from click import get_current_context
@@ -41,10 +44,10 @@ def cautions(metrics: Mapping[str, float], failed: int, total: int) -> Iterator[
             f"{unread:.1%} of the replies gave no result that can be read. They count as wrong. "
             "Look at some of them: inspect view"
         )
-    for name, missing in (("error_count", "an error"), ("correct_count", "no error")):
+    for name, rows in (("error_count", "No row has"), ("correct_count", "Every row has")):
         if known.get(name) == 0 and total > failed:
             yield (
-                f"No row has {missing}, so F1 is undefined. Use more rows, or draw them from the "
+                f"{rows} an error, so F1 is undefined. Use more rows, or draw them from the "
                 "whole set: --sample-shuffle 42"
             )
     if failed:
@@ -57,8 +60,8 @@ def cautions(metrics: Mapping[str, float], failed: int, total: int) -> Iterator[
 def print_at_end() -> None:
     """Make runs of this process print their warnings and the command that shows their results.
 
-    It is called when Inspect makes a task for a run. Inspect announces hooks that are there before,
-    in every run of every package.
+    It is called when Inspect makes a task for a run, or in the run if the task was made before.
+    Inspect announces hooks that are there before, in every run of every package.
     """
     from inspect_ai.util import display_type
 
@@ -98,8 +101,15 @@ def _print(logs: "list[EvalLog]") -> None:
     for log in logs:
         for caution in log_cautions(log):
             console.print(f"Warning: {caution}", style="yellow", highlight=False)
-    places = " ".join(log.location.removeprefix("file://") for log in logs)
+    places = shlex.join(_shown(log.location) for log in logs)
     console.print(f"Results at a glance: misstep show {places}", markup=False, soft_wrap=True)
+
+
+def _shown(location: str) -> str:
+    """Return the place of a log as a user would type it."""
+    place = location.removeprefix("file://")
+    here = f"{Path.cwd()}{os.sep}"
+    return place.removeprefix(here)
 
 
 def log_cautions(log: "EvalLog") -> list[str]:

@@ -117,6 +117,15 @@ evals = EvalFile("evals.yaml", Eval, "eval")
 """All evals by name."""
 
 
+def eval_names() -> list[str]:
+    """Return the names of all evals and of their variants: `procedural`, `procedural.small`."""
+    return [
+        name if variant is None else f"{name}.{variant}"
+        for name, entry in evals().items()
+        for variant in (None, *entry.variants)
+    ]
+
+
 def sizes() -> dict[str, Size]:
     """Return the sizes of evals (`procedural`) and of their variants (`procedural.small`)."""
     known: dict[str, Size] = read_facts("sizes.yaml", dict[str, Size])

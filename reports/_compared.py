@@ -88,17 +88,26 @@ class SharedSamples:
     def values(self) -> list[Array]:
         """The values of each run: a row for each sample."""
         return [
-            np.array([_values(sample.scores[self.scorer]) for sample in samples])
+            np.array([_values(sample.scores[self.scorer], self.columns) for sample in samples])
             for samples in self.of_runs
         ]
+
+    @cached_property
+    def columns(self) -> list[str] | None:
+        """The names of the values that all runs have; None if a score is one number."""
+        # Some scores of a run may lack a value, such as the reason without a grader.
+        of_runs = [
+            dict.fromkeys(name for one in samples for name in _names(one.scores[self.scorer]))
+            for samples in self.of_runs
+        ]
+        if not any(of_runs):
+            return None
+        return [name for name in of_runs[0] if all(name in one for one in of_runs)]
 
     def metrics(self, name: str | None = None) -> list[ComparedMetric]:
         """Return all metrics that are compared, or one by its name."""
         subsets = len({sample.facets.get("subset", "") for sample in self.samples})
-        # A score may lack values, such as the reason without a grader: all runs need them.
-        scores = ([one.scores[self.scorer] for one in samples] for samples in self.of_runs)
-        score = min((max(own, key=_count) for own in scores), key=_count)
-        metrics = compared_metrics(self.kind, score, subsets)
+        metrics = compared_metrics(self.kind, self.columns, subsets)
         if name is None:
             return metrics
         known = [metric.name for metric in metrics]
@@ -111,16 +120,17 @@ MARKS = {"mark": None, "first_error": None, "step": True, "reason": True}
 """The values of a mark; True for those that only solutions with an error have."""
 
 
-def _values(score: ScoreRecord) -> list[float]:
+def _names(score: ScoreRecord) -> list[str]:
+    return list(score.value) if isinstance(score.value, dict) else []
+
+
+def _values(score: ScoreRecord, columns: Sequence[str] | None = None) -> list[float]:
+    """Return the values of a score: those with these names, or all."""
     if not isinstance(score.value, dict):
         return [score.value]
     if "mark" in score.value:
         return [score.value.get(name, 0.0) for name in MARKS]
-    return list(score.value.values())
-
-
-def _count(score: ScoreRecord) -> int:
-    return len(score.value) if isinstance(score.value, dict) else 1
+    return [score.value[name] for name in (score.value if columns is None else columns)]
 
 
 def _is_usable(sample: SampleRecord, scorer: str) -> bool:
@@ -129,24 +139,25 @@ def _is_usable(sample: SampleRecord, scorer: str) -> bool:
     return score is not None and not score.left_out and not any(map(isnan, _values(score)))
 
 
-def compared_metrics(kind: str, score: ScoreRecord, subsets: int) -> list[ComparedMetric]:
-    """The metrics that are compared for a kind of run. Any score has the names of its values."""
+def compared_metrics(
+    kind: str, columns: Sequence[str] | None, subsets: int
+) -> list[ComparedMetric]:
+    """The metrics that are compared for a kind of run, whose scores have values of these names."""
     if kind == "first_error":
         return list(_first_error_metrics(subsets))
     if kind == "error_sections":
         return list(_error_section_metrics())
-    if kind == "marking" and isinstance(score.value, dict):
+    if kind == "marking" and columns is not None:
         known = enumerate(MARKS.items())
         return [
             _share_metric(f"{name}_correct_rate", column, among)
             for column, (name, among) in known
-            if name in score.value
+            if name in columns
         ]
-    if isinstance(score.value, dict):
-        names = {name: f"{name}_correct_rate" for name in score.value}
+    if columns is not None:
+        names = {name: f"{name}_correct_rate" for name in columns}
         if kind == "attribution":
             names = {"step": "step_accuracy", "agent": "agent_accuracy", "both": "both"}
-        columns = list(score.value)
         return [_share_metric(metric, columns.index(name)) for name, metric in names.items()]
     return [_share_metric("accuracy", 0)]
 

@@ -212,7 +212,8 @@ def is_tested(benchmark: Benchmark, metric: str) -> bool:
     """Whether `misstep compare` has a test for a metric of these runs."""
     run = benchmark.runs[0]
     score = next(iter(run.scored[0].scores.values()))
-    known = compared_metrics(run.kind, score, len(benchmark.subsets) or 1)
+    columns = list(score.value) if isinstance(score.value, dict) else None
+    known = compared_metrics(run.kind, columns, len(benchmark.subsets) or 1)
     return metric in [one.name for one in known]
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 from inspect_ai.log import EvalLog, EvalResults, EvalSpec, list_eval_logs, read_eval_log
 
@@ -75,11 +75,16 @@ def read_logs(*places: str | Path, meanwhile: Callable[[], None] | None = None) 
 
 def _try_run(file: tuple[str, str]) -> Run | SkippedLog:
     """Read a log; say why if it cannot be counted."""
-    location = file[0]
+    location, name = file
+    if _SHARDS in name:
+        return SkippedLog(location, "a part of a run that is not finished. Resume the run.")
     try:
         return read_run(*file)
     except MisstepError as problem:
         return SkippedLog(location, str(problem).removeprefix(f"{location}: "))
+
+
+_SHARDS = ".shards/"
 
 
 def _log_files(places: Iterable[str | Path]) -> Iterator[tuple[str, str]]:
@@ -92,9 +97,13 @@ def _log_files(places: Iterable[str | Path]) -> Iterator[tuple[str, str]]:
         if not remote and not Path(place).is_dir():
             raise MisstepError(f"{place}: there is no such log or folder of logs.")
         root = place if remote else Path(place).resolve().as_posix()
-        for info in list_eval_logs(root, descending=False):
-            name = info.name if remote else info.name.removeprefix("file://")
-            yield name, name.removeprefix(root.rstrip("/") + "/")
+        infos = list_eval_logs(root, descending=False)
+        names = [info.name if remote else info.name.removeprefix("file://") for info in infos]
+        for name in names:
+            # `misstep run` keeps the parts of a run beside its log, and the viewer hides them.
+            run, part, _ = name.partition(_SHARDS)
+            if not (part and f"{run}.eval" in names):
+                yield name, name.removeprefix(root.rstrip("/") + "/")
 
 
 def read_run(location: str, file: str | None = None) -> Run:
@@ -168,6 +177,10 @@ def _log_errors(location: str) -> Iterator[None]:
         raise
     except Exception as problem:  # Inspect has no own error for a file that is not a log.
         reason = " ".join(str(problem).split()) or type(problem).__name__
+        if isinstance(problem, FileNotFoundError):
+            reason = "there is no such file"
+        elif isinstance(problem, BadZipFile) or reason.startswith("Unable to read log file"):
+            reason = "it was cut off, or it is another kind of file"
         raise MisstepError(f"{location}: cannot be read as an Inspect log ({reason}).") from None
 
 

@@ -101,7 +101,9 @@ def _log_rates(log: str, run: str, by: RecoveryGrouping, scorer: str) -> Iterato
         if one.scores and scorer in one.scores
     ]
     if not scores:
-        raise MisstepError(f"{log}: no sample has a score of {scorer!r}; is it error recovery?")
+        raise MisstepError(
+            f"{log}: no sample has a score of {scorer!r}. Give finished logs of error recovery."
+        )
     for part, rates in rates_by(recovery_samples(scores), by).items():
         title = part.replace("_", " ").capitalize()
         for name, rate in rates.items():

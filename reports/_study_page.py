@@ -131,6 +131,8 @@ def _finished_logs(
         retry_immediate=False,
         **options,
     )
+    if len(logs) < len(tasks) or any(log.status == "cancelled" for log in logs):
+        raise KeyboardInterrupt
     for log in logs:
         if not success or log.results is None:
             raise MisstepError(

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from inspect_ai import Task
 from inspect_ai.util import registry_create
 
-from misstep.registry import MisstepError, Size, UnknownNameError, evals, sizes
+from misstep.registry import MisstepError, Size, UnknownEvalError, eval_names, evals, sizes
 
 T = TypeVar("T")
 
@@ -45,9 +45,9 @@ def load_task(name: str, arguments: dict[str, Any]) -> Task:
     import misstep.registry.entry_point  # noqa: F401 (it registers all tasks)
 
     plain = name.removeprefix("misstep/")
-    known = [known for known, _, _ in eval_sizes()]
+    known = eval_names()
     if plain not in known:
-        raise UnknownNameError("eval", name, known)
+        raise UnknownEvalError(name, known)
 
     def made() -> Task:
         return registry_create("task", f"misstep/{plain}", **arguments)

@@ -11,7 +11,7 @@ from inspect_ai.dataset import Dataset
 from pydantic import BaseModel, ConfigDict
 
 from misstep._inspect_private import load_tasks
-from misstep.registry import MisstepError, find_secret, task_arguments
+from misstep.registry import MisstepError, UnknownEvalError, eval_names, find_secret, task_arguments
 
 _REFUSED = {
     "--sample-id": "run it with `inspect eval`",
@@ -104,6 +104,8 @@ class EvalCommand(BaseModel):
     def load_dataset(self) -> Dataset:
         """Return all samples of the eval, whatever the limit."""
         tasks = load_tasks(self.eval, dict(self.task_args))
+        if not tasks and self.eval.startswith("misstep/"):
+            raise UnknownEvalError(self.eval, eval_names())
         if len(tasks) != 1:
             raise MisstepError(
                 f"'{self.eval}' names {len(tasks)} tasks; name one: `misstep list` lists them"

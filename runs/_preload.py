@@ -38,10 +38,16 @@ def run_inspect(arguments: Sequence[str]) -> None:
         # Inspect traces each call into a file. That takes a thirtieth of the CPU time of a run.
         logging.disable(logging.INFO - 1)
     for_clients = any(argument.startswith("--acp-server") for argument in arguments)
-    if for_clients or "INSPECT_EVAL_ACP_SERVER" in os.environ:
-        _inspect()
-    else:
-        call_in_shared_session(_inspect)
+    try:
+        if for_clients or "INSPECT_EVAL_ACP_SERVER" in os.environ:
+            _inspect()
+        else:
+            call_in_shared_session(_inspect)
+    except ValueError as problem:
+        if not str(problem).startswith("Model "):
+            raise
+        # Inspect ends in a traceback if it does not know the provider of a model.
+        sys.exit(f"{problem} Write provider/name, such as openai/gpt-4o-mini.")
 
 
 def _wants_debug_messages(arguments: Sequence[str]) -> bool:

@@ -120,7 +120,7 @@ def variation_names(given: str | Sequence[str]) -> tuple[Variation, ...]:
     names = given.split(",") if isinstance(given, str) else list(given)
     for name in names:
         if name not in ALL_VARIATIONS:
-            raise UnknownNameError("variations", name, ALL_VARIATIONS)
+            raise UnknownNameError("variation", name, ALL_VARIATIONS)
     return tuple(name for name in ALL_VARIATIONS if name in names)
 
 

@@ -122,6 +122,40 @@ def test_ctrl_c_before_the_run_is_planned_says_what_to_do(monkeypatch, tmp_path)
     assert "Interrupted. No sample was run: rerun the same command." in result.output
 
 
+def test_ctrl_c_ends_every_command_with_the_code_of_a_shell(monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("misstep.cli._list.eval_sizes", interrupted)
+    result = run("list")
+    assert result.exit_code == 130
+    assert result.output == "Interrupted.\n"
+
+
+@pytest.mark.parametrize("command", ["estimate", "run"])
+def test_an_unknown_eval_is_one_short_message_with_the_closest_name(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(command, "misstep/processbench.smple", "--model", "mockllm/model")
+    assert str(result.exception) == (
+        "Unknown eval 'misstep/processbench.smple'. Did you mean 'processbench.sample'? "
+        "`misstep list` shows all evals."
+    )
+
+
+def test_the_help_of_import_is_laid_out_as_it_is_written():
+    lines = run("import", "--help").output.splitlines()
+    assert "  FILEs hold one of these:" in lines
+    assert "    predictions  CSV: id, prediction" in lines
+
+
+def test_a_good_file_of_rows_ends_with_the_command_that_runs_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    row = {"problem": "2 + 2", "steps": ["It is 5."], "label": 0}
+    (tmp_path / "my rows.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    last = run("data", "check", "my rows.jsonl").output.splitlines()[-1]
+    assert last == "Run it: inspect eval misstep/processbench -T source='my rows.jsonl' …"
+
+
 def test_list_says_which_sources_lack_a_pin():
     assert "Sources that lack a revision or a sha256" in run("list").output
     table = run("list", "--sources").output

@@ -191,6 +191,13 @@ def test_partial_records_are_imported_only_if_asked_for(tmp_path, own_file):
     assert not (tmp_path / "logs").exists()
 
 
+def test_a_file_without_any_result_is_refused(tmp_path):
+    rows = [{"id": "a", "problem": "2 + 2", "steps": ["It is 5."], "label": 0}]
+    write(tmp_path / "rows.jsonl", rows)
+    with pytest.raises(MisstepError, match=r"rows\.jsonl: no row has a result"):
+        recorded_runs([str(tmp_path / "rows.jsonl")], "sample")
+
+
 def test_rows_without_a_result_are_named(tmp_path, own_file):
     file = write(tmp_path / "scores.jsonl", [{"id": "b", "prediction": 1}])
     logs, output = run_import(tmp_path / "logs", file, "--source", own_file)

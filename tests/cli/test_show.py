@@ -8,7 +8,13 @@ from click.testing import CliRunner
 from inspect_ai.log import write_eval_log
 
 from misstep.cli._main import cli
-from misstep.evals import adversarial_numinamath, error_recovery, guided_search, procedural
+from misstep.evals import (
+    adversarial_numinamath,
+    error_recovery,
+    guided_search,
+    procedural,
+    processbench,
+)
 from misstep.registry import MisstepError, cautions
 from misstep.reports import read_run, summary_of_run
 from tests.reports.conftest import ROWS, dataset, write_run
@@ -85,7 +91,7 @@ def test_one_class_only_is_a_warning_that_names_the_cure(tmp_path):
     rows = [row for row in ROWS if row.label >= 0]
     write_run(tmp_path / "x.eval", guesses(rows, 0.6), rows=rows)
     output = " ".join(show(tmp_path / "x.eval").output.split())
-    assert "No row has no error, so F1 is undefined." in output
+    assert "Every row has an error, so F1 is undefined." in output
     assert "--sample-shuffle 42" in output
 
 
@@ -98,7 +104,7 @@ def test_one_class_only_is_a_warning_that_names_the_cure(tmp_path):
         ({"truncated": 0.04, "unparsed": 0.17}, 0, ["gave no result"]),
         ({"unparsed": 0.2, "truncated": nan}, 0, []),
         ({"error_count": 0, "correct_count": 9}, 0, ["No row has an error"]),
-        ({"error_count": 9, "correct_count": 0}, 0, ["No row has no error"]),
+        ({"error_count": 9, "correct_count": 0}, 0, ["Every row has an error"]),
         ({"error_count": 5, "correct_count": 4}, 1, ["1 of 10 samples failed"]),
     ],
 )
@@ -168,6 +174,14 @@ def test_a_run_ends_with_its_warnings_and_the_command_that_shows_it(tmp_path, ca
     said = " ".join(capsys.readouterr().out.split())
     assert "Warning: No row has" in said
     assert f"Results at a glance: misstep show {tmp_path}" in said
+
+
+def test_a_task_made_in_python_ends_with_the_command_too(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    task = processbench(source="sample", critic="no_error")
+    succeed(task, tmp_path / "my logs", limit=2, display="plain")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Results at a glance: misstep show 'my logs/" in said
 
 
 def test_a_quiet_run_says_nothing(tmp_path, capsys):

@@ -27,6 +27,13 @@ def command(folder, *options):
     return result.output
 
 
+def test_a_study_that_is_interrupted_ends_without_a_traceback(tmp_path, monkeypatch):
+    monkeypatch.setattr("inspect_ai.eval_set", lambda *tasks, **options: (False, []))
+    arguments = ["study", "-T", "n=4", "--log-dir", str(tmp_path), "-o", str(tmp_path)]
+    result = CliRunner().invoke(cli, arguments)
+    assert (result.exit_code, result.output) == (130, "Interrupted.\n")
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """A study of a critic that always names step 2, the second time over the same logs."""

@@ -1,6 +1,5 @@
 """The README's commands work after `pip install`, outside of the clone."""
 
-import re
 import shutil
 import subprocess
 import sys
@@ -76,20 +75,12 @@ def needed(name: str, extra: str) -> set[str]:
     return {package for package, _ in found}
 
 
-class WheelShell(Shell):
-    """A shell outside of a clone: a user writes `misstep/processbench` for the task's file."""
-
-    def changed(self, command: str) -> str:
-        """Return the command with the task's name, and with what makes it affordable."""
-        return super().changed(re.sub(r"\bevals/(\w+)\.py", r"misstep/\1", command))
-
-
 def test_the_commands_of_the_readme_run_from_a_wheel(tmp_path, programs):
     with OpenAIServer(critic) as server:
-        shell = WheelShell(tmp_path, programs, server)
+        shell = Shell(tmp_path, programs, server)
         place = shell.run("python -c 'import misstep; print(misstep.__file__)'").strip()
         assert place.startswith(str(programs.parent))
         assert shell.run("misstep --version").startswith("misstep")
-        outputs = shell.run_readme(r"pip install|inspect view")
+        outputs = shell.run_readme(r"pip install|inspect view|inspect eval evals/")
     assert "embedded/smollm2" in outputs["misstep demo"]
     assert (tmp_path / "report.html").is_file()

@@ -7,6 +7,7 @@ from misstep.evals.processbench import processbench
 from misstep.registry import MisstepError
 from misstep.reports import read_logs, read_run
 from tests.reports.conftest import ROWS, write_run
+from tests.support.logs import guesses
 
 WHY = {
     "cancelled": "cancelled. To finish it: inspect eval-retry",
@@ -32,6 +33,24 @@ def test_what_cannot_be_counted_is_listed_with_the_reason_and_nothing_else_is(fo
     reasons.setdefault("twice.eval", reasons.get("strong.eval", ""))
     for name, reason in WHY.items():
         assert reason in reasons[f"{name}.eval"], name
+
+
+def test_the_parts_of_a_run_are_not_runs(tmp_path):
+    for name in ("whole.eval", "whole.shards/0/a.eval", "broken.shards/0/b.eval"):
+        write_run(tmp_path / name, guesses(ROWS, 0.5), eval_id=name)
+    logs = read_logs(tmp_path)
+    assert [run.file for run in logs.runs] == ["whole.eval"]
+    [skipped] = logs.skipped
+    assert skipped.reason == "a part of a run that is not finished. Resume the run."
+    # Its log by its own name is read.
+    assert len(read_logs(tmp_path / "broken.shards" / "0" / "b.eval").runs) == 1
+
+
+def test_a_file_that_is_no_log_is_named_with_what_is_wrong(tmp_path):
+    (tmp_path / "a.eval").write_bytes(b"\x89PNG")
+    for name, reason in (("a", "it was cut off, or it is another kind"), ("b", "there is no such")):
+        with pytest.raises(MisstepError, match=reason):
+            read_run(str(tmp_path / f"{name}.eval"))
 
 
 def test_a_run_is_what_the_whole_log_says(folder, runs):

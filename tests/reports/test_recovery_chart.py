@@ -7,7 +7,15 @@ from statsmodels.stats.proportion import proportion_confint
 from misstep.cli._main import cli
 from misstep.evals.error_recovery import error_recovery
 from misstep.registry import MisstepError
-from misstep.reports import recovery_chart, recovery_rates, save_chart
+from misstep.reports import (
+    benchmarks,
+    compare,
+    leaderboard,
+    read_run,
+    recovery_chart,
+    recovery_rates,
+    save_chart,
+)
 from tests.support.openai_server import OpenAIServer
 from tests.support.recovery_model import knows, student
 from tests.support.runs import local_model, succeed
@@ -36,6 +44,24 @@ def test_rates_and_intervals_are_those_of_the_samples(run):
         ends = proportion_confint(hits, 4, method="wilson")
         assert (rate.lower, rate.upper) == pytest.approx(ends, abs=1e-9)
     assert [rate.part for rate in recovery_rates([log], by="steps")] == ["1-6"] * 3
+
+
+def test_runs_with_other_variations_are_compared_in_those_that_both_have(run, tmp_path):
+    samples, log = run
+    task = error_recovery(source="generated", per_task=4, variations="XC,NR,CR,IR")
+    with OpenAIServer(student(task.dataset)) as server:
+        model = local_model(server, "openai-api/local/s")
+        other = succeed(task, tmp_path, model).location
+    runs = [read_run(other), read_run(log)]
+    found = compare(runs)
+    wanted = [f"{name}_correct_rate" for name in ("NR", "CR", "IR")]
+    assert sorted(one.metric for one in found.contrasts) == sorted(wanted)
+    for one in found.contrasts:
+        name = one.metric.partition("_")[0]
+        share = sum(knows(sample, name) for sample in samples) / len(samples)
+        assert (one.first_value, one.second_value) == (share, share)
+    [benchmark] = benchmarks(runs)
+    assert len(leaderboard(benchmark)) == 2
 
 
 def test_two_logs_are_two_rows(run):

@@ -94,6 +94,13 @@ def test_inspects_command_is_run_and_its_status_is_returned():
     assert version("inspect_ai") in output
 
 
+def test_a_model_of_an_unknown_provider_is_one_line():
+    arguments = ["eval", "misstep/processbench.sample", "--model", "nope/x", "--display", "none"]
+    status, output = run_inspect(arguments)
+    assert status == 1
+    assert output.startswith("Model API nope of model 'nope/x' not recognized. Write provider/name")
+
+
 def test_a_command_that_fails_is_returned_with_its_output():
     status, output = run_inspect(["no-such-command"])
     assert status == 2
