@@ -98,7 +98,9 @@ def _log_files(places: Iterable[str | Path]) -> Iterator[tuple[str, str]]:
             raise MisstepError(f"{place}: there is no such log or folder of logs.")
         root = place if remote else Path(place).resolve().as_posix()
         infos = list_eval_logs(root, descending=False)
-        names = [info.name if remote else info.name.removeprefix("file://") for info in infos]
+        names = dict.fromkeys(
+            info.name if remote else info.name.removeprefix("file://") for info in infos
+        )
         for name in names:
             # `misstep run` keeps the parts of a run beside its log, and the viewer hides them.
             run, part, _ = name.partition(_SHARDS)
