@@ -64,11 +64,11 @@ class Contrast:
     """How many more samples would probably decide; None if it is decided, or not known."""
 
     def record(self) -> dict[str, Any]:
-        """The contrast as a row. The column of the metric is called `figure`."""
+        """The contrast as a row."""
         values = asdict(self)
         independent = values.pop("independent")
         ends = {f"independent_{end}": independent[end] for end in ("lower", "upper")}
-        return {"figure": values.pop("metric"), **values, **ends}
+        return {**values, **ends}
 
 
 @dataclass(frozen=True)

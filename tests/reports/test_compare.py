@@ -364,13 +364,13 @@ def test_json_has_everything_and_no_nan(runs):
     content = json.loads(json.dumps(comparison_json(only_errors), allow_nan=False))
     assert content["samples"] == len(ROWS)
     assert len(content["differing"]) == len(only_errors.differing)
-    assert content["contrasts"][0]["figure"] == "f1_score"
+    assert content["contrasts"][0]["metric"] == "f1_score"
     assert math.isfinite(content["contrasts"][0]["lower"])
 
 
 def test_a_frame_has_the_contrasts(runs):
     frame = compare([runs.strong, runs.weak]).frame()
-    assert list(frame["figure"])[:2] == ["f1_score", "error_accuracy"]
+    assert list(frame["metric"])[:2] == ["f1_score", "error_accuracy"]
 
 
 def test_the_lenient_reading_is_compared_by_its_own_scores(runs):
