@@ -70,9 +70,12 @@ def cluster():
     """Yield a cluster of one node with one processor, to which tests add nodes."""
     from ray.cluster_utils import Cluster
 
-    node = {"num_cpus": 1, "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args=node)
-    yield cluster
+    with pytest.MonkeyPatch.context() as patch:
+        # Ray gives its workers a low priority: they would wait for all other tests.
+        patch.setenv("RAY_worker_niceness", "0")
+        node = {"num_cpus": 1, "include_dashboard": False}
+        cluster = Cluster(initialize_head=True, head_node_args=node)
+        yield cluster
     ray.shutdown()
     cluster.shutdown()
 
