@@ -378,7 +378,7 @@ def test_best_of_n_says_why_no_solution_has_its_rewards(tmp_path, problems):
 
 def test_an_answer_that_explodes_is_undecided_and_the_run_goes_on(search, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "misstep.scorers._final_answer.compare_answers", partial(compare_answers, seconds=2)
+        "misstep.scorers._final_answer.compare_answers", partial(compare_answers, seconds=1)
     )
     path = tmp_path / "powers.jsonl"
     rows = [{"problem": p, "answer": "2^{10}"} for p in ("p", "q")]
