@@ -120,7 +120,7 @@ WRONG: tuple[Variation, ...] = ("IR", "XI", "IRm", "IRp")
 Turn: TypeAlias = Literal["plain", "continued", "new_turn", "asked"]
 """How the model's reasoning follows what it was given: `plain` after a user's message, `continued`
 as one text with the given reasoning, `new_turn` as a message after it, `asked` as a message after
-a request to go on."""
+a request to continue."""
 
 
 class ReplyRecord(BaseModel):

@@ -147,7 +147,7 @@ _TURNS = {
     "plain": "after the user's message",
     "continued": "continued the given text",
     "new_turn": "a new turn after the given text",
-    "asked": "after a request to go on",
+    "asked": "after a request to continue",
 }
 
 

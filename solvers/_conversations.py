@@ -194,7 +194,7 @@ def continue_reasoning(
 ) -> Generator[Call, ModelOutput, tuple[Turn, ModelOutput]]:
     """Make the model continue the reasoning that ends `messages`; return how, and the output.
 
-    If a trailing assistant message is refused, or if so planned, a request to go on is added. None
+    If a trailing assistant message is refused, or if so planned, a request to continue is added. None
     as request means that the reasoning ends with a marker, after which nothing may stand.
     """
     if plan.turn != "asked":
