@@ -194,8 +194,8 @@ def continue_reasoning(
 ) -> Generator[Call, ModelOutput, tuple[Turn, ModelOutput]]:
     """Make the model continue the reasoning that ends `messages`; return how, and the output.
 
-    If a trailing assistant message is refused, or if so planned, a request to continue is added. None
-    as request means that the reasoning ends with a marker, after which nothing may stand.
+    If a trailing assistant message is refused, or if so planned, a request to continue is added.
+    None as request means that the reasoning ends with a marker, after which nothing may stand.
     """
     if plan.turn != "asked":
         try:
