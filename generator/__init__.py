@@ -24,7 +24,6 @@ from misstep.generator._solutions import (
     Solution as Solution,
     solution as solution,
     solutions as solutions,
-    version_of as version_of,
 )
 from misstep.generator._wording import ANSWERS as ANSWERS
 from misstep.generator._worlds import WORLDS as WORLDS, trajectories as trajectories

@@ -69,10 +69,14 @@ def positive(limit: int) -> Fits:
 
 
 def dropped_terms(operands: Sequence[Any]) -> list[Slip]:
-    """Return the slips of a sum without one of its terms."""
+    """Return the slips of a sum without one of its terms.
+
+    A sum of two has none: "116 = 116" would give the error away.
+    """
     return [
         Slip("dropped_case", TOTAL, (*operands[:place], *operands[place + 1 :]))
         for place in range(len(operands))
+        if len(operands) > 2
     ]
 
 

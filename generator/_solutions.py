@@ -1,6 +1,6 @@
 """Worked solutions. Each depends on its seed, its index and the settings only."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import floor
@@ -15,10 +15,8 @@ from misstep.generator.families import FAMILIES
 from misstep.registry import MisstepError
 from misstep.verdicts import NO_ERROR
 
-VERSION = "v3"
+VERSION = "v5"
 """Changes if the same seed no longer gives the same rows."""
-LONG_VERSION = "v4"
-"""The version of long solutions. Only their remarks differ from v3."""
 ATTEMPTS = 2000
 """Far more draws than any setting has needed."""
 
@@ -50,11 +48,6 @@ class Solution:
     style: str
 
     @property
-    def version(self) -> str:
-        """The version of the generator."""
-        return version_of([self.difficulty])
-
-    @property
     def position(self) -> float | None:
         """The place of the error, from 0 (first step) to 1 (last step)."""
         return None if self.label == NO_ERROR else self.label / (len(self.steps) - 1)
@@ -67,7 +60,7 @@ class Solution:
             "steps": self.steps,
             "label": self.label,
             "subset": self.family,
-            "generator": f"misstep.generator {self.version}",
+            "generator": f"misstep.generator {VERSION}",
             "family": self.family,
             "error_type": self.error_type,
             "outcome": self.outcome,
@@ -82,11 +75,6 @@ class Solution:
             "answer": self.answer,
             "correct_steps": self.correct_steps,
         }
-
-
-def version_of(difficulties: Iterable[int]) -> str:
-    """Return the version of rows of these difficulties."""
-    return LONG_VERSION if max(difficulties) >= HARD else VERSION
 
 
 def solutions(seed: int, n: int, **settings: Any) -> Iterator[Solution]:  # noqa: ANN401
@@ -116,7 +104,7 @@ def solution(seed: int, index: int, settings: Settings) -> Solution:
     # Errors are spread evenly, so that a few rows already have the right share of them.
     share, start = settings.correct_share, _random(seed, "share").random()
     has_error = floor(start + (index + 1) * share) == floor(start + index * share)
-    name = f"procedural-{version_of([difficulty])}-{seed}-{index:06}"
+    name = f"procedural-{VERSION}-{seed}-{index:06}"
     return _write(draft, random, name, family, difficulty, has_error)
 
 

@@ -237,12 +237,12 @@ class Shop:
         self.percent = 0
         sums = sum(self._best(name)[1] * count for name, count in self.wanted.items())
         self.least = sums + random.choice((-1, 1)) * random.randrange(1, 30)
-        listed = ", ".join(f"{count} of {name}" for name, count in self.wanted.items())
+        listed = ", ".join(f"{name} ({count})" for name, count in self.wanted.items())
         self.question = (
-            f"Buy these things, in this order: {listed}. For each, look at the offers and put the "
-            "cheapest one that is in stock into the cart. Then look at the cart. If its sum is at "
-            f"least {self.least}, use the coupon TEN before you pay; otherwise pay without it. At "
-            "the end, say what was paid."
+            f"Buy these things in these quantities, in this order: {listed}. For each, look at the "
+            "offers and put the cheapest one that is in stock into the cart. Then look at the "
+            f"cart. If its sum is at least {self.least}, use the coupon TEN before you pay; "
+            "otherwise pay without it. At the end, say what was paid."
         )
 
     def tools(self) -> list[Callable[..., Any]]:
@@ -261,7 +261,7 @@ class Shop:
     def add_to_cart(self, product: str, seller: str, quantity: int) -> str:
         """Put an offer into the cart."""
         self.cart.append([product, seller, quantity, self.offers[product][seller]["price"]])
-        return f"added {quantity} of {product} from {seller}"
+        return f"added {product} from {seller}, quantity {quantity}"
 
     def get_cart(self) -> dict[str, Any]:
         """Get the cart and its sum."""

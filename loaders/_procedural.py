@@ -11,7 +11,7 @@ from inspect_ai.dataset import Dataset, Sample
 from inspect_ai.log import EvalSample
 
 from misstep._inspect_private import running_task
-from misstep.generator import check_count, settings_of, solution, version_of
+from misstep.generator import VERSION, check_count, settings_of, solution
 from misstep.loaders._first_error import check_rows, first_error_sample
 
 CACHED = 5_000
@@ -89,7 +89,7 @@ def procedural_dataset(
         [row], _ = check_rows([(index + 1, solution(start, index, settings).row())])
         return first_error_sample(row)
 
-    name = f"procedural-{version_of(settings.difficulties)}-{start}"
+    name = f"procedural-{VERSION}-{start}"
     return LazyDataset(make, range(count), name)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspect_ai.log import EvalLog
 
-from misstep.generator import settings_of, version_of
+from misstep.generator import VERSION
 from misstep.registry import MisstepError
 from misstep.reports._charts import FINDING_COLOURS, chart_bytes, chart_library
 from misstep.reports._read_runs import read_run
@@ -153,9 +153,7 @@ def build_study(runs: Sequence[CriticRun], command: str) -> Study:
     spec = runs[0].log.eval
     page = page_file("study.md").format(
         command=command,
-        version=version_of(
-            settings_of(difficulty=spec.task_args.get("difficulty", 2)).difficulties
-        ),
+        version=VERSION,
         arguments=", ".join(
             f"`{name}={spec.task_args[name]}`"
             for name in DATA_ARGUMENTS

@@ -22,7 +22,7 @@ COUNTED = (
     "Those who come: {expr}; number of guests: {value}.",
     "We count those who come, {expr}; number of guests: {value}.",
     "The list of those who come is {expr}; number of guests: {value}.",
-    "Coming are {expr}; number of guests: {value}.",
+    "On the list of those who come: {expr}; number of guests: {value}.",
 )
 
 RULES: dict[str, tuple[Callable[[bool, bool], bool], str]] = {

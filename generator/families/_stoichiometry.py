@@ -10,8 +10,8 @@ from misstep.generator._numbers import ADD, DIVIDE, MULTIPLY, SUBTRACT, NumberSh
 
 ERROR_TYPES = "wrong_operation misread unit off_by_one swapped_roles sign condition"
 SUBSTANCES = words(
-    "arnium borite cadrol dexine elvate ferrol galium hexene ionide joline kelvar lumate morine "
-    "nitrol oxene parite quorin rostal selane tarine urvite valene wexite xylate yttrol zarine"
+    "arnium borite cadrol dexine elvate ferrol galorn hexuvine ionide joline kelvar lumate morine "
+    "nitrol oxarn parite quorin rostal selumine tarine urvite valene wexite xylate yttrol zarine"
 )
 REAGENTS = words(
     "aquil brenol cintar dorvan estol fenwar grisol hartal isvan jorvel kintol larvan mestol "

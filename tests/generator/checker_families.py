@@ -739,8 +739,8 @@ def _ruled(rule, get):
 
 def read_guests(text, rules):
     if found := re.search(
-        r"(?:Count:|Those who come:|those who come,|those who come is|Coming are) (.*); number of "
-        r"guests: (\d+)\.$",
+        r"(?:Count:|Those who come:|those who come,|those who come is|the list of those who come:) "
+        r"(.*); number of guests: (\d+)\.$",
         text,
     ):
         listed = [name.lower() for name in re.findall(r"[A-Z]\w+", found[1])]

@@ -58,11 +58,11 @@ def _calendar(question, results):
 
 
 def _shop(question, results):
-    wanted = re.findall(r"(\d+) of (\w+)", question)
+    wanted = re.findall(r"(\w+) \((\d+)\)", question)
     least = int(re.search(r"at least (\d+)", question)[1])
     place, second = divmod(len(results), 2)
     if place < len(wanted):
-        count, name = wanted[place]
+        name, count = wanted[place]
         if not second:
             return "get_offers", {"product": name}
         offers = sorted((o["price"], s) for s, o in results[-1].items() if o["in_stock"])
