@@ -25,7 +25,7 @@ from misstep.loaders._rows import (
     whole_number,
 )
 from misstep.loaders._verifier_scores import holds_verifier_scores, verifier_records
-from misstep.registry import DataError
+from misstep.registry import DataError, UnknownNameError
 from misstep.samples import (
     GroupMetadata,
     RecordedCritique,
@@ -88,16 +88,32 @@ class RecordedRun:
 
 
 def recorded_runs(
-    files: Iterable[str], source: str, subset: str | None = None, by_folder: bool = False
+    files: Iterable[str],
+    source: str,
+    subset: str | None = None,
+    by_folder: bool = False,
+    compare: bool = False,
 ) -> dict[str | None, RecordedRun]:
     """Return the rows that have a recorded result, with the record as metadata, by model.
 
     With `by_folder`, rows of ProcessBench's own files that name no model get that of their folder.
     Rows with problem, steps and label, as in ProcessBench's result files, are used as they are.
     Other rows are looked up in the source by their id, in the subset that the record names, else in
-    the given one.
+    the given one. Rows of the source without a result are `missing` of a model whose rows were
+    looked up, with `compare` of every model.
     """
-    rows_by_id = cache(lambda name: {row.id: row for row in load_rows(source, name)})
+
+    @cache
+    def rows_by_id(chosen: str | None) -> dict[str, FirstErrorRow]:
+        return {row.id: row for row in load_rows(source, chosen)}
+
+    def ids_of(chosen: str | None) -> Iterable[str]:
+        try:
+            return rows_by_id(chosen)
+        except UnknownNameError:
+            # Included rows may name a subset that the source does not have.
+            return rows_by_id(subset)
+
     runs: dict[str | None, RecordedRun] = {}
     # The subsets in which each model's rows were looked up, in their order.
     looked_up: dict[str | None, dict[str | None, None]] = {}
@@ -112,10 +128,11 @@ def recorded_runs(
             fields |= result.model_fields_set
             model = result.model or folder
             row = _included_row(content, address, where)
-            if row is None:
-                chosen = result.subset or subset
-                row = rows_by_id(chosen).get(result.id)
+            chosen = (row.subset if row else None) or result.subset or subset
+            if row is None or compare:
                 looked_up.setdefault(model, {})[chosen] = None
+            if row is None:
+                row = rows_by_id(chosen).get(result.id)
                 if row is None:
                     place = f"{source!r}" + (f", subset {chosen!r}" if chosen else "")
                     raise DataError(f"{where}: the id {result.id!r} is not a row of {place}.")
@@ -133,7 +150,7 @@ def recorded_runs(
     if not runs:
         raise DataError("The files hold no results.")
     for model, subsets in looked_up.items():
-        expected = (id for name in subsets for id in rows_by_id(name))
+        expected = dict.fromkeys(id for name in subsets for id in ids_of(name))
         runs[model].missing.extend(id for id in expected if id not in runs[model].samples)
     return runs
 

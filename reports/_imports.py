@@ -103,6 +103,7 @@ def import_files(
         if foreign:
             return
     threshold = 0.5 if threshold is None else threshold
+    named = source is not None
     source = source or "processbench"
     if not by_path and holds_judgements(files[0]):
         rows = "agentprocessbench_labels" if source == "processbench" else source
@@ -119,7 +120,7 @@ def import_files(
             yield _imported(builder.write(dataset, "solutions", name, log_dir))
         return
     with no_garbage_collection():
-        runs = recorded_runs(files, source, subset, by_folder=model is None)
+        runs = recorded_runs(files, source, subset, by_folder=model is None, compare=named)
     if not partial:
         _refuse_partial_records(runs)
     jobs = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 from inspect_ai.dataset import Dataset
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from misstep._inspect_private import load_tasks
 from misstep.registry import MisstepError, UnknownEvalError, eval_names, find_secret, task_arguments
@@ -50,6 +50,12 @@ class EvalCommand(BaseModel):
     """The total over all workers, if it is not in the configuration."""
     limit: tuple[int, int] | None = None
     """The range of samples: the first, counted from zero, and the one after the last."""
+
+    @field_validator("eval")
+    @classmethod
+    def _with_package(cls, eval: str) -> str:
+        """`misstep list` shows the names without `misstep/`; Inspect needs it."""
+        return f"misstep/{eval}" if eval in eval_names() else eval
 
     @classmethod
     def parse(
@@ -104,7 +110,8 @@ class EvalCommand(BaseModel):
     def load_dataset(self) -> Dataset:
         """Return all samples of the eval, whatever the limit."""
         tasks = load_tasks(self.eval, dict(self.task_args))
-        if not tasks and self.eval.startswith("misstep/"):
+        is_file = ".py" in self.eval or "/" in self.eval
+        if not tasks and (self.eval.startswith("misstep/") or not is_file):
             raise UnknownEvalError(self.eval, eval_names())
         if len(tasks) != 1:
             raise MisstepError(

@@ -179,7 +179,10 @@ class SplitRun:
             with files.open(path, "w", auto_mkdir=True, encoding="utf-8") as file:
                 file.write(self._plan.model_dump_json(indent=1))
         except OSError as error:
-            raise MisstepError(f"cannot write to {self.folder}: {error}") from None
+            raise MisstepError(
+                f"{self.folder}: cannot be written ({error.strerror or error}). Choose another "
+                "folder: --log-dir."
+            ) from None
 
 
 def best_log(folder: str) -> EvalLog | None:

@@ -208,6 +208,17 @@ def test_rows_without_a_result_are_named(tmp_path, own_file):
     assert (content["missing"], content["samples"]) == (["a", "c"], 1)
 
 
+@pytest.mark.parametrize("name", ["mine.jsonl", "math_error.jsonl"])
+def test_files_that_include_their_rows_compare_with_a_source_that_is_named(
+    tmp_path, own_file, own_rows, name
+):
+    file = write(tmp_path / name, [one | {"prediction": one["label"]} for one in own_rows[:2]])
+    _, output = run_import(tmp_path / "logs", file, "--source", own_file)
+    assert "1 of 3 rows have no result and are not counted: c" in output
+    _, output = run_import(tmp_path / "others", file)
+    assert "no result" not in output
+
+
 def test_an_imported_log_is_that_of_a_run(tmp_path, own_file):
     """The same samples, scores, metrics and view as a run of Inspect over the same records."""
     rows = [

@@ -22,6 +22,16 @@ def test_a_shard_runs_the_same_eval_on_its_own_samples():
     ]
 
 
+def test_an_eval_is_named_as_misstep_list_names_it():
+    assert EvalCommand.parse("processbench.sample", [], None, []).eval == (
+        "misstep/processbench.sample"
+    )
+    for other in ("misstep/processbench", "evals/processbench.py", "other/processbench"):
+        assert EvalCommand.parse(other, [], None, []).eval == other
+    with pytest.raises(MisstepError, match=r"Unknown eval 'procesbench'.* 'processbench'"):
+        EvalCommand.parse("procesbench", [], None, []).load_dataset()
+
+
 def test_a_run_configuration_is_passed_on():
     command = EvalCommand(eval="e", config={"model": "openai/gpt-4o-mini"})
     line = command.eval_arguments("1-1", "logs", "a/config.yaml")
