@@ -14,15 +14,15 @@ PARTNER = CLOSING | OPENING
 FRAMES = (
     "{Name}: {expr}; open now: {value}.",
     "We read {name}: {expr}. Open now: {value}.",
-    "With {name}, {expr}, and open now: {value}.",
-    "At {name}, {expr}. Open now: {value}.",
-    "Next, {name}: {expr}. So, open now: {value}.",
+    "We look at {name}: {expr}, and open now: {value}.",
+    "We come to {name}: {expr}. Open now: {value}.",
+    "Next is {name}: {expr}. So open now: {value}.",
 )
 CLOSED = (
     "{Name}: {expr}, so missing: {value}.",
-    "For {name}, {expr}; missing: {value}.",
+    "We reach {name}: {expr}; missing: {value}.",
     "We come to {name}: {expr}, which leaves missing: {value}.",
-    "At {name}, {expr}. So, missing: {value}.",
+    "At {name}, {expr}. So missing: {value}.",
     "Now {name}: {expr}; therefore missing: {value}.",
 )
 

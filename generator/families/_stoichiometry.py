@@ -10,11 +10,11 @@ from misstep.generator._numbers import ADD, DIVIDE, MULTIPLY, SUBTRACT, NumberSh
 
 ERROR_TYPES = "wrong_operation misread unit off_by_one swapped_roles sign condition"
 SUBSTANCES = words(
-    "arnium borite cadrol dexine elvate ferrol galorn hexuvine ionide joline kelvar lumate morine "
-    "nitrol oxarn parite quorin rostal selumine tarine urvite valene wexite xylate yttrol zarine"
+    "arnium borite cadrol dexine elvate ferrol galorn hexuvine ionvar joline kelvar lumate morvane "
+    "nitharn oxarn parite quorin rostal selumine tarine urvite valorn wexite xylorn yttrol zarine"
 )
 REAGENTS = words(
-    "aquil brenol cintar dorvan estol fenwar grisol hartal isvan jorvel kintol larvan mestol "
+    "aquil brenol cintar dorvan estvar fenwar grisvan harvint isvan jorvel kintol larvan mestol "
     "norvar ostrel pintar quastol rendar sintol torvan "
     "ulvar vestol wintar yarvan zestol"
 )

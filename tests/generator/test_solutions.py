@@ -13,9 +13,9 @@ from misstep.generator._graph import DeadEndError
 from misstep.registry import MisstepError
 from misstep.samples import third_of
 
-PINNED = "d42ffa6b5fbfb259aab149499197e28b40dcb907eaf38a501f202fb627ee7d32"
+PINNED = "9e8854ec22a7b986b9e6ad20fc5cebe3349d802bc00502547ebc506e9eae32c4"
 """Of the first rows of seed 7. If this changes, VERSION must change too."""
-PINNED_LONG = "131e39a57ac09facf827b2f8271d75dacdb71ea8339b258c92a6dee1637a8083"
+PINNED_LONG = "c90e769f1b3f396227d945eb2e0d8d7eddee9e81235eb0f381cf5aa09087e530"
 """Of the first long rows of seed 7. If this changes, VERSION must change too."""
 
 
