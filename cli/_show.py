@@ -1,6 +1,7 @@
-"""Results of logs on the screen, as charts and as files: `misstep show`, `plot` and `export`."""
+"""Results of logs on the screen, as charts and as a page: `misstep show`, `plot` and `report`."""
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -10,13 +11,19 @@ from misstep.cli._options import json_option, max_size_option, output_option, re
 from misstep.cli._output import print_json, print_lines, print_runs, print_summary, write_output
 from misstep.registry import MisstepError
 from misstep.reports import (
-    EXPORT_FORMATS,
+    VIEWER,
+    Logs,
     RecoveryGrouping,
-    export_log,
+    build_report,
+    figure_files,
+    latex_files,
+    load_libraries,
     one_line,
     read_logs,
+    read_tag,
     recovery_chart,
     recovery_rates,
+    report_page,
     save_chart,
     summary_of_run,
 )
@@ -37,9 +44,7 @@ def show(places: tuple[str, ...], as_json: bool) -> None:
     warnings where the number would mislead. All numbers are in percent. Of more than three logs,
     each is one line of a table.
     """
-    logs = read_logs(*places)
-    skipped = [f"Skipped {one_line(s.location)}: {one_line(s.reason)}" for s in logs.skipped]
-    print_lines(Console(stderr=True), skipped, style="yellow")
+    logs = _read(places)
     if not logs.runs:
         raise MisstepError(f"{', '.join(places)}: there is no log with results.")
     summaries = [summary_of_run(run) for run in logs.runs]
@@ -84,56 +89,74 @@ def plot_recovery(logs: tuple[str, ...], output: Path, by: RecoveryGrouping, rea
     click.echo(str(output))
 
 
-@click.command("export")
-@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@click.command("report")
+@click.argument("places", nargs=-1, required=True, metavar="LOGDIR...")
+@output_option("FILE", "File of the page.", default="report.html")
+@reading_option("strict", "lenient", "published")
+@click.option("--viewer", default=VIEWER, help="Address of `inspect view`.")
+@click.option("--by", metavar="tag:NAME", help="Draw curves over a tag of runs: tag:step.")
 @click.option(
-    "--format",
-    "file_format",
-    required=True,
-    type=click.Choice(EXPORT_FORMATS),
-    help="Format of the files.",
+    "--figures",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Also write every chart as PDF and SVG, and its data as CSV.",
 )
-@output_option(
-    "FOLDER",
-    "Folder for the files. Default: results/processbench, results/search, or results/<model> "
-    "for the format processbench.",
+@click.option(
+    "--latex",
+    is_flag=True,
+    help="Also write tables, methods and references for a paper to the folder of --figures.",
 )
 @max_size_option
-def export_results(logs: tuple[str, ...], file_format: str, output: Path | None) -> None:
-    """Write the results of LOGs to files.
+def write_report(
+    places: tuple[str, ...],
+    output: Path,
+    reading: str,
+    viewer: str,
+    by: str | None,
+    figures: Path | None,
+    latex: bool,
+) -> None:
+    """Write one self-contained page on the logs in LOGDIR.
 
-    deltabench: one JSON Lines row for each sample, and a CSV of the metrics by task.
-
-    processbench: the published script's <subset>_error.jsonl and <subset>_correct.jsonl, which
-    `misstep import` reads.
-
-    agentprocessbench (logs of agent_process only): for each set, the judgement of each trajectory,
-    as in the published results. `misstep import` reads them too.
-
-    json: results and metrics in one object.
-
-    search (logs of guided search only): for each data set result-0-None.json with question,
-    iteration_history, final_steps, pred_answer and gt_answer, and results.json with accuracies as
-    fractions.
-
-    Metrics are in percent, except in the format search.
+    It has leaderboards with intervals, every sample with its steps and what each run said, charts
+    of where models fail, and the tokens and cost of runs. Logs that cannot be counted are skipped
+    and listed.
     """
-    contents: dict[Path, bytes] = {}
-    notes = []
-    for log in logs:
-        export = export_log(log, file_format)
-        folder = output or Path("results") / export.folder
-        for name, text in export.files.items():
-            if folder / name in contents:
-                raise MisstepError(
-                    f"{log}: {folder / name} would be written twice. "
-                    "Export these logs one by one, each to its own folder: -o FOLDER."
-                )
-            contents[folder / name] = text.encode()
-        if export.failed:
-            notes.append(f"{log}: {export.failed} samples ended in an error and are left out.")
-    write_output(contents, "FOLDER")
-    for path in contents:
-        click.echo(str(path))
-    for note in notes:
-        click.echo(note, err=True)
+    if latex and figures is None:
+        raise MisstepError("--latex needs a folder for its files: add --figures FOLDER.")
+    tag = None if by is None else read_tag(by)
+    if not viewer.startswith(("http://", "https://")):
+        raise MisstepError(
+            f"--viewer {viewer}: this is not an http:// or https:// address. The default is "
+            f"{VIEWER}."
+        )
+    logs = _read(places, load_libraries)
+    if not logs.runs:
+        raise MisstepError(f"{', '.join(places)}: there is no log that can be counted.")
+    if tag is not None and not any(tag in run.tags for run in logs.runs):
+        known = sorted({name for run in logs.runs for name in run.tags})
+        raise MisstepError(
+            f"--by tag:{tag}: no run has this tag. Tags of these runs: "
+            f"{one_line(', '.join(known)) or 'none'}. Add one with `inspect eval --tags {tag}=...`."
+        )
+    report = build_report(logs, reading, tag)
+    files = {output: report_page(report, places[0], viewer).encode()}
+    if figures is not None:
+        charts = dict(figure_files(report))
+        files |= {figures / name: content for name, content in charts.items()}
+        if latex:
+            pictures = [name for name in charts if name.endswith(".pdf")]
+            kit = latex_files(logs.runs, reading, pictures)
+            files |= {figures / name: text.encode() for name, text in kit.items()}
+    write_output(files, "FILE")
+    click.echo(f"{output}  {len(logs.runs)} runs, {len(logs.skipped)} logs skipped")
+    if figures is not None:
+        click.echo(f"{figures}  {len(files) - 1} files{'; see paper.tex' if latex else ''}")
+
+
+def _read(places: Sequence[str], meanwhile: Callable[[], None] | None = None) -> Logs:
+    """Read logs, and say which of them are skipped."""
+    logs = read_logs(*places, meanwhile=meanwhile)
+    skipped = [f"Skipped {one_line(s.location)}: {one_line(s.reason)}" for s in logs.skipped]
+    print_lines(Console(stderr=True), skipped, style="yellow")
+    return logs

@@ -1,6 +1,5 @@
 """From logs to tables, charts, tests and pages."""
 
-from misstep.reports._benchmarks import Benchmark, benchmarks
 from misstep.reports._best_of_n import (
     Draws,
     best_of_n,
@@ -11,9 +10,9 @@ from misstep.reports._best_of_n import (
     judge_solutions,
     label_conflicts,
 )
-from misstep.reports._bias import labelled_steps, reward_by, skill_left, step_features
-from misstep.reports._board import board_page
+from misstep.reports._board import board_page, check_results, read_results, submission
 from misstep.reports._breakdowns import (
+    RecoveryGrouping,
     accuracy_by,
     budget,
     calibration,
@@ -21,6 +20,9 @@ from misstep.reports._breakdowns import (
     findings,
     grouping_name,
     groupings,
+    recovery_chart,
+    recovery_frame,
+    recovery_rates,
     votes_curve,
 )
 from misstep.reports._calibration import (
@@ -33,7 +35,6 @@ from misstep.reports._calibration import (
     short_set,
 )
 from misstep.reports._charts import chart_bytes, chart_library, save_chart
-from misstep.reports._checkpoints import checkpoints, read_tag
 from misstep.reports._comparison import Comparison, compare
 from misstep.reports._comparison_text import (
     comparison_json,
@@ -44,7 +45,6 @@ from misstep.reports._comparison_text import (
     differing_table,
     run_lines,
 )
-from misstep.reports._demo import Demo, run_demo
 from misstep.reports._estimate import (
     RunEstimate,
     comparable_runs,
@@ -74,7 +74,6 @@ from misstep.reports._forge_report import (
     run_critic,
     step_counts_chart,
 )
-from misstep.reports._frames import metrics_frame, runs_frame, samples_frame
 from misstep.reports._imports import ImportedLog, import_files
 from misstep.reports._latex import latex_files
 from misstep.reports._leaderboard import leaderboard, metric_name
@@ -98,16 +97,16 @@ from misstep.reports._power import (
     unpaired_samples,
 )
 from misstep.reports._read_runs import Logs, read_logs, read_run, result_metrics
-from misstep.reports._records import import_records, recorded_runs
-from misstep.reports._recovery import (
-    RecoveryGrouping,
-    recovery_chart,
-    recovery_frame,
-    recovery_rates,
+from misstep.reports._reference import (
+    EMBEDDED,
+    Demo,
+    import_records,
+    planned_runs,
+    recorded_runs,
+    run_demo,
+    run_planned,
 )
-from misstep.reports._reference import EMBEDDED, planned_runs, run_planned
 from misstep.reports._report import VIEWER, build_report, figure_files, load_libraries, report_page
-from misstep.reports._result_checks import check_results, read_results
 from misstep.reports._results_page import results_files
 from misstep.reports._review import (
     ADJUDICATOR,
@@ -123,11 +122,19 @@ from misstep.reports._review import (
     review_lines,
 )
 from misstep.reports._review_server import ReviewServer
-from misstep.reports._runs import Run
+from misstep.reports._run_groups import Benchmark, benchmarks, checkpoints, read_tag
+from misstep.reports._runs import Run, metrics_frame, runs_frame, samples_frame
 from misstep.reports._show import MetricValue, RunSummary, summary_of_run
-from misstep.reports._step_scores import RewardRow, StepScores
+from misstep.reports._step_rewards import (
+    RewardRow,
+    StepScores,
+    labelled_steps,
+    reward_by,
+    reward_rows,
+    skill_left,
+    step_features,
+)
 from misstep.reports._study_page import STUDY_FOLDER, build_study, study_runs
-from misstep.reports._submissions import submission
 from misstep.reports._tasks import eval_sizes, load_task
 from misstep.reports._text import (
     UNDEFINED,
@@ -142,16 +149,13 @@ from misstep.reports._text import (
     some_ids,
     with_interval,
 )
-from misstep.reports._threshold_charts import (
-    calibration_records,
-    threshold_charts,
-    threshold_records,
-)
 from misstep.reports._thresholds import (
     CROSS_VALIDATION,
     ThresholdCurve,
     TunedThreshold,
-    reward_rows,
+    calibration_records,
+    threshold_charts,
     threshold_method,
+    threshold_records,
     tune_threshold,
 )

@@ -1,7 +1,8 @@
-"""Comparison of runs on the same samples, pair by pair: is a difference real?"""
+"""Comparison of runs on the same samples: is a difference real, and which runs are tied?"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from math import ceil, isnan
 from statistics import NormalDist
@@ -9,25 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from misstep.registry import MisstepError
-from misstep.reports._compared import (
+from misstep.registry import MisstepError, UnknownNameError
+from misstep.reports._paired import (
     FIRST_VALUE,
     HAS_ERROR,
-    SIGNIFICANT,
+    MARKS,
+    RESAMPLES,
     SUBSET,
+    Array,
     ComparedMetric,
-    SharedSamples,
+    PairedData,
+    compared_metrics,
+    exchange_ps,
+    holm,
+    mcnemar,
+    not_worse_p,
     permutation_count,
     tied_groups,
 )
-from misstep.reports._frames import dataframe
-from misstep.reports._paired import RESAMPLES, PairedData, holm, mcnemar, not_worse_p
-from misstep.reports._runs import Run
+from misstep.reports._runs import Run, dataframe
+from misstep.reports._samples import SampleRecord, ScoreRecord
 from misstep.scorers import Estimate, paired_difference
 
 if TYPE_CHECKING:
     import pandas
 
+SIGNIFICANT = 0.05
+"""The level of all tests together."""
 EXACT, PERMUTATION, NOT_WORSE = "McNemar", "permutation", "non-inferiority"
 
 POWER = 0.8
@@ -35,7 +44,98 @@ POWER = 0.8
 MOST_RUNS = 4
 """With more runs, only the first metric is tested."""
 
+LETTER = r"[a-z]|\(\d+\)"
+"""One of the letters of a run."""
+
 _Z = NormalDist().inv_cdf(0.975)
+
+
+@dataclass(frozen=True)
+class SharedSamples:
+    """The samples that all runs have with a score, in one order."""
+
+    kind: str
+    scorer: str
+    of_runs: list[list[SampleRecord]]
+
+    @classmethod
+    def of(cls, runs: Sequence[Run], reading: str) -> "SharedSamples":
+        """Return the samples of runs of one kind; an error if they have none in common."""
+        # Runs of one kind have the same scorer for a reading.
+        [scorer] = {run.scorer(reading) for run in runs}
+        tables = [{s.id: s for s in run.scored if _is_usable(s, scorer)} for run in runs]
+        shared = [id for id in tables[0] if all(id in table for table in tables)]
+        if not shared:
+            raise MisstepError("The runs have no scored sample in common.")
+        return cls(runs[0].kind, scorer, [[table[id] for id in shared] for table in tables])
+
+    @property
+    def samples(self) -> list[SampleRecord]:
+        """The samples of the first run."""
+        return self.of_runs[0]
+
+    @cached_property
+    def clusters(self) -> list[str]:
+        """The cluster of each sample."""
+        return [sample.cluster for sample in self.samples]
+
+    @cached_property
+    def own(self) -> Array:
+        """The subset of each sample by its number, and whether it has an error."""
+        subsets = sorted({sample.facets.get("subset", "") for sample in self.samples})
+        places = {subset: place for place, subset in enumerate(subsets)}
+        own = [[places[one.facets.get("subset", "")], float(one.has_error)] for one in self.samples]
+        return np.array(own, dtype=float)
+
+    @cached_property
+    def values(self) -> list[Array]:
+        """The values of each run: a row for each sample."""
+        return [
+            np.array([_values(sample.scores[self.scorer], self.columns) for sample in samples])
+            for samples in self.of_runs
+        ]
+
+    @cached_property
+    def columns(self) -> list[str] | None:
+        """The names of the values that all runs have; None if a score is one number."""
+        # Some scores of a run may lack a value, such as the reason without a grader.
+        of_runs = [
+            dict.fromkeys(name for one in samples for name in _names(one.scores[self.scorer]))
+            for samples in self.of_runs
+        ]
+        if not any(of_runs):
+            return None
+        return [name for name in of_runs[0] if all(name in one for one in of_runs)]
+
+    def metrics(self, name: str | None = None) -> list[ComparedMetric]:
+        """Return all metrics that are compared, or one by its name."""
+        subsets = len({sample.facets.get("subset", "") for sample in self.samples})
+        metrics = compared_metrics(self.kind, self.columns, subsets)
+        if name is None:
+            return metrics
+        known = [metric.name for metric in metrics]
+        if name not in known:
+            raise UnknownNameError("metric", name, known)
+        return [metric for metric in metrics if metric.name == name]
+
+
+def _names(score: ScoreRecord) -> list[str]:
+    return list(score.value) if isinstance(score.value, dict) else []
+
+
+def _values(score: ScoreRecord, columns: Sequence[str] | None = None) -> list[float]:
+    """Return the values of a score: those with these names, or all."""
+    if not isinstance(score.value, dict):
+        return [score.value]
+    if "mark" in score.value:
+        return [score.value.get(name, 0.0) for name in MARKS]
+    return [score.value[name] for name in (score.value if columns is None else columns)]
+
+
+def _is_usable(sample: SampleRecord, scorer: str) -> bool:
+    """Whether a sample has a score by that scorer with all of its values."""
+    score = sample.scores.get(scorer)
+    return score is not None and not score.left_out and not any(map(isnan, _values(score)))
 
 
 @dataclass(frozen=True)
@@ -309,3 +409,36 @@ def _differing_samples(shared: SharedSamples) -> Iterator[DifferingSample]:
                 answers=tuple(score.answer for score in scores),
                 hits=tuple(score.hit for score in scores),
             )
+
+
+def group_letters(runs: Sequence[Run], metric: str, reading: str = "strict") -> dict[str, str]:
+    """The letters of each run by its id, best first: runs that share one cannot be told apart.
+
+    Every pair is tested by the permutation test of `compare`, with Holm's correction, on the
+    samples that all runs have. Empty if the metric has no test, or if there is one run.
+    """
+    if len(runs) < 2:
+        return {}
+    try:
+        shared = SharedSamples.of(runs, reading)
+        [wanted] = shared.metrics(metric)
+    except MisstepError:
+        return {}
+    pairs = list(combinations(range(len(runs)), 2))
+    values, ps = exchange_ps(
+        shared.own,
+        shared.values,
+        np.unique(shared.clusters, return_inverse=True)[1],
+        wanted.statistic(FIRST_VALUE),
+        permutation_count(len(pairs)),
+    )
+    known = [pair for pair in pairs if not isnan(ps[pair])]
+    corrected = zip(known, holm([ps[pair] for pair in known]), strict=True)
+    told_apart = {frozenset((runs[a].id, runs[b].id)) for (a, b), p in corrected if p < SIGNIFICANT}
+    order = sorted(range(len(runs)), key=lambda place: -values[place])
+    letters: dict[str, str] = {}
+    for number, group in enumerate(tied_groups([runs[place].id for place in order], told_apart)):
+        letter = chr(ord("a") + number) if number < 26 else f"({number + 1})"
+        for run in group:
+            letters[run] = letters.get(run, "") + letter
+    return letters

@@ -25,10 +25,9 @@ from misstep.registry import (
     price_of,
     service_model,
 )
-from misstep.reports._dry_run import DryRun, dry_run
 from misstep.reports._read_runs import read_logs, read_run
 from misstep.reports._runs import Run
-from misstep.reports._tasks import load_task, run_coroutine
+from misstep.reports._tasks import DryRun, dry_run, load_task, run_coroutine
 
 _PROTOCOL = ("critic", "style", "calls", "votes", "adaptive", "structured")
 """Task arguments that decide how long completions are."""

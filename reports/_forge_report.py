@@ -29,11 +29,19 @@ from misstep.forge import (
 from misstep.loaders import read_rows
 from misstep.registry import DataError, MisstepError, taxonomy
 from misstep.reports._charts import chart_bytes, chart_library
-from misstep.reports._mathml import formulas_and_words, pieces_html, text_html
 from misstep.reports._read_runs import read_run
 from misstep.reports._runs import DETECTIONS
 from misstep.reports._tasks import load_task
-from misstep.reports._text import file_name, markdown_table, markdown_text, page_file, script_hash
+from misstep.reports._text import (
+    file_name,
+    formulas_and_words,
+    markdown_table,
+    markdown_text,
+    page_file,
+    pieces_html,
+    script_hash,
+    text_html,
+)
 from misstep.samples import third_of
 from misstep.solvers import BASELINES
 

@@ -44,8 +44,7 @@ from misstep.loaders import (
 from misstep.log_files import new_log, text_sample_summary
 from misstep.registry import MisstepError
 from misstep.reports._foreign_results import ForeignRun, foreign_runs
-from misstep.reports._processes import in_processes, no_garbage_collection
-from misstep.reports._read_runs import run_in_memory
+from misstep.reports._read_runs import in_processes, no_garbage_collection, run_in_memory
 from misstep.reports._show import RunSummary, summary_of_run
 from misstep.reports._tasks import load_task, run_coroutine
 from misstep.reports._text import file_name, some_ids

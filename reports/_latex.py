@@ -15,9 +15,9 @@ from inspect_ai.log import EvalLog
 
 from misstep.plain_text import one_line
 from misstep.registry import Citation, citations, sources
-from misstep.reports._benchmarks import Benchmark, benchmarks
 from misstep.reports._leaderboard import leaderboard, leaderboard_metrics, metric_name
 from misstep.reports._read_runs import read_log
+from misstep.reports._run_groups import Benchmark, benchmarks
 from misstep.reports._runs import Run
 from misstep.reports._text import page_file, percent
 

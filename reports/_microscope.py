@@ -16,12 +16,11 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from misstep.log_files import read_sample_objects
 from misstep.plain_text import one_line
-from misstep.reports._bias import StepFeatures, step_features
-from misstep.reports._frames import protocols, run_labels
-from misstep.reports._mathml import formula_mathml, formulas_and_text, is_formula
-from misstep.reports._processes import are_large, in_processes, no_garbage_collection
-from misstep.reports._runs import Run
+from misstep.reports._read_runs import are_large, in_processes, no_garbage_collection
+from misstep.reports._runs import Run, protocols, run_labels
 from misstep.reports._samples import SampleRecord, ScoreRecord
+from misstep.reports._step_rewards import StepFeatures, step_features
+from misstep.reports._text import formula_mathml, formulas_and_text, is_formula
 from misstep.stores import CriticVerdict, SearchRecord
 
 SOLUTIONS_A_CHUNK, WORDS_A_CHUNK = 25, 100

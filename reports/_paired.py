@@ -1,6 +1,9 @@
-"""Tests of two runs on the same samples: McNemar, permutation, bootstrap intervals, Holm."""
+"""Paired tests: McNemar, permutation, bootstrap intervals, Holm; and the metrics that are tested.
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+All tests are of runs on the same samples.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
@@ -14,8 +17,14 @@ from misstep.scorers import SEED, Estimate, from_draws
 Array: TypeAlias = NDArray[np.float64]
 
 RESAMPLES = 10_000
+_PERMUTATIONS_A_TEST = 40
+"""Permutations for each test at least: with fewer, no p-value could pass Holm's correction."""
 _MOST_CELLS = 4_000_000
 """How many counts are held in memory at once."""
+
+SUBSET, HAS_ERROR = 0, 1
+FIRST_VALUE = 2
+"""Columns of a sample: its subset, whether it has an error, then the values of one run or two."""
 
 
 @dataclass(frozen=True)
@@ -244,6 +253,30 @@ def permutation_p(observed: float, exchanged: Array) -> float:
     return (as_large + 1) / (known.size + 1)
 
 
+def tied_groups(order: Sequence[str], told_apart: Collection[frozenset[str]]) -> list[list[str]]:
+    """The largest groups of neighbours of which no two are told apart.
+
+    A run that is told apart from its neighbours is a group of its own.
+    """
+    groups: list[list[str]] = []
+    end = 0
+    for start in range(len(order)):
+        stop = start + 1
+        while stop < len(order) and not any(
+            frozenset((order[stop], other)) in told_apart for other in order[start:stop]
+        ):
+            stop += 1
+        if stop > end:
+            groups.append(list(order[start:stop]))
+        end = max(end, stop)
+    return groups
+
+
+def permutation_count(tests: int, least: int = RESAMPLES) -> int:
+    """Return how many permutations so many tests need."""
+    return max(least, _PERMUTATIONS_A_TEST * tests)
+
+
 def not_worse_p(difference: float, stderr: float, margin: float) -> float:
     """The one-sided p-value of `worse by the margin or more`, by the normal distribution."""
     if not stderr > 0:
@@ -300,3 +333,84 @@ def average(statistics: Sequence[Statistic]) -> Statistic:
         return total / len(statistics)
 
     return statistic
+
+
+@dataclass(frozen=True)
+class ComparedMetric:
+    """A metric that is compared. Stratified means that samples are drawn within their subset."""
+
+    name: str
+    statistic: Callable[[int], Statistic]
+    """From the first column of a run, the metric of that run."""
+    column: int | None = None
+    """Which value of a run is right or wrong, if the metric is a share of samples."""
+    among: bool | None = None
+    """Only samples with an error (True) or without one (False)."""
+    stratified: bool = False
+
+
+MARKS = {"mark": None, "first_error": None, "step": True, "reason": True}
+"""The values of a mark; True for those that only solutions with an error have."""
+
+
+def compared_metrics(
+    kind: str, columns: Sequence[str] | None, subsets: int
+) -> list[ComparedMetric]:
+    """The metrics that are compared for a kind of run, whose scores have values of these names."""
+    if kind == "first_error":
+        return list(_first_error_metrics(subsets))
+    if kind == "error_sections":
+        return list(_error_section_metrics())
+    if kind == "marking" and columns is not None:
+        known = enumerate(MARKS.items())
+        return [
+            _share_metric(f"{name}_correct_rate", column, among)
+            for column, (name, among) in known
+            if name in columns
+        ]
+    if columns is not None:
+        names = {name: f"{name}_correct_rate" for name in columns}
+        if kind == "attribution":
+            names = {"step": "step_accuracy", "agent": "agent_accuracy", "both": "both"}
+        return [_share_metric(metric, columns.index(name)) for name, metric in names.items()]
+    return [_share_metric("accuracy", 0)]
+
+
+def _share_metric(name: str, column: int, among: bool | None = None) -> ComparedMetric:
+    where = {} if among is None else {HAS_ERROR: float(among)}
+    return ComparedMetric(name, lambda start: mean_of(start + column, where), column, among)
+
+
+def _f1(start: int, subset: int | None = None) -> Statistic:
+    within = {} if subset is None else {SUBSET: float(subset)}
+    with_error, without = ({**within, HAS_ERROR: float(which)} for which in (True, False))
+    return harmonic(mean_of(start, with_error), mean_of(start, without))
+
+
+def _first_error_metrics(subsets: int) -> Iterator[ComparedMetric]:
+    yield ComparedMetric("f1_score", _f1)
+    yield _share_metric("error_accuracy", 0, True)
+    yield _share_metric("correct_accuracy", 0, False)
+    yield _share_metric("accuracy", 0)
+    if subsets > 1:
+
+        def mean_subset(start: int) -> Statistic:
+            return average([_f1(start, subset) for subset in range(subsets)])
+
+        yield ComparedMetric("mean_subset_f1_score", mean_subset, stratified=True)
+
+
+def _error_section_metrics() -> Iterator[ComparedMetric]:
+    # The values of a sample are: f1, precision, recall, hits, false_alarms, missed.
+    def macro(name: str, column: int) -> ComparedMetric:
+        return ComparedMetric(name, lambda start: mean_of(start + column))
+
+    def micro(start: int) -> Statistic:
+        return harmonic(
+            ratio(start + 3, [start + 4], 0.0), ratio(start + 3, [start + 5], float("nan"))
+        )
+
+    yield macro("f1_macro", 0)
+    yield macro("precision_macro", 1)
+    yield macro("recall_macro", 2)
+    yield ComparedMetric("f1_micro", micro)

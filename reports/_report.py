@@ -15,25 +15,20 @@ from math import inf, isnan, nan
 from typing import TYPE_CHECKING, Any, get_args
 
 from misstep.registry import evals
-from misstep.reports import (
-    _breakdowns as breakdowns,
-    _report_charts as charts,
-    _reward_charts as reward_charts,
-)
-from misstep.reports._benchmarks import Benchmark, benchmarks
-from misstep.reports._bias import BIASES, StepFeatures, labelled_steps, reward_by, skill_left
-from misstep.reports._chart_parts import CHOSEN, ReportChart, wrapped
+from misstep.reports import _breakdowns as breakdowns, _report_charts as charts
+from misstep.reports._breakdowns import RECOVERY_TITLES, RecoveryGrouping, recovery_frame
 from misstep.reports._charts import (
+    CHOSEN,
     ChartFormat,
+    ReportChart,
     chart_bytes,
     chart_config,
     chart_library,
     dark_colours,
     page_colours,
+    wrapped,
 )
-from misstep.reports._checkpoints import checkpoints
-from misstep.reports._compared import LETTER
-from misstep.reports._frames import FrameRow, runs_frame
+from misstep.reports._comparison import LETTER
 from misstep.reports._leaderboard import (
     METRIC_NAMES,
     best_first,
@@ -44,14 +39,16 @@ from misstep.reports._leaderboard import (
     ranking_metric,
 )
 from misstep.reports._microscope import Microscope, page_parts, start_microscope
-from misstep.reports._processes import no_garbage_collection
-from misstep.reports._read_runs import Logs, SkippedLog
-from misstep.reports._recovery import (
-    GROUPING_TITLES as RECOVERY_TITLES,
-    RecoveryGrouping,
-    recovery_frame,
+from misstep.reports._read_runs import Logs, SkippedLog, no_garbage_collection
+from misstep.reports._run_groups import Benchmark, benchmarks, checkpoints
+from misstep.reports._runs import ANSWERS, SCORERS, FrameRow, Run, runs_frame
+from misstep.reports._step_rewards import (
+    BIASES,
+    StepFeatures,
+    labelled_steps,
+    reward_by,
+    skill_left,
 )
-from misstep.reports._runs import ANSWERS, SCORERS, Run
 from misstep.reports._text import (
     csv_text,
     dollars,
@@ -279,7 +276,7 @@ def _charts(benchmark: Benchmark, reading: str) -> Iterator[ReportChart]:
         yield charts.votes_chart(votes, metric, METRIC_NAMES[metric])
     rewards = breakdowns.calibration(runs, reading)
     if len(rewards):
-        yield reward_charts.calibration_chart(rewards)
+        yield charts.calibration_chart(rewards)
     if benchmark.kind == ANSWERS:
         used = breakdowns.budget(runs, reading)
         for what in ("tokens", "calls"):
@@ -293,11 +290,11 @@ def _bias_charts(
     steps = labelled_steps(runs, features)
     skill = skill_left(steps)
     if len(skill):
-        yield reward_charts.skill_chart(skill)
+        yield charts.skill_chart(skill)
     for by in BIASES:
         table = reward_by(steps, by)
         if len(table):
-            yield reward_charts.bias_chart(table, f"Rewards of right steps by {by}", by)
+            yield charts.bias_chart(table, f"Rewards of right steps by {by}", by)
 
 
 def _best_metric(table: "pandas.DataFrame") -> str:

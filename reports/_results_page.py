@@ -9,14 +9,13 @@ from math import nan
 from pathlib import Path
 
 from misstep.registry import PublishedResult, PublishedTable, price_of, published, records, sizes
-from misstep.reports._benchmarks import Benchmark, benchmarks
-from misstep.reports._board import board_table
-from misstep.reports._compared import LETTER, group_letters
+from misstep.reports._board import board_table, public_model
+from misstep.reports._comparison import LETTER, group_letters
 from misstep.reports._leaderboard import leaderboard_metrics, metric_name
 from misstep.reports._read_runs import read_log
-from misstep.reports._records import PUBLISHED, ComparedFigure, RecordedRuns, model_of
+from misstep.reports._reference import PUBLISHED, ComparedFigure, RecordedRuns, model_of
+from misstep.reports._run_groups import Benchmark, benchmarks
 from misstep.reports._runs import ANSWERS, Run
-from misstep.reports._submissions import public_model
 from misstep.reports._text import (
     UNDEFINED,
     csv_text,

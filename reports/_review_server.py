@@ -16,9 +16,8 @@ from urllib.parse import unquote
 from pydantic import ValidationError
 
 from misstep.registry import DataError, MisstepError, taxonomy
-from misstep.reports._mathml import text_html
 from misstep.reports._review import ADJUDICATOR, Decision, DecisionFile, ReviewItem
-from misstep.reports._text import page_file, script_hash
+from misstep.reports._text import page_file, script_hash, text_html
 
 _LONGEST_REQUEST = 65_536
 

@@ -6,12 +6,18 @@ from dataclasses import dataclass, field
 from math import isnan, nan
 
 from misstep.registry import UNREAD_METRICS, cautions, sources
-from misstep.reports._benchmarks import Benchmark, benchmarks
 from misstep.reports._breakdowns import accuracy_by
-from misstep.reports._frames import run_cost
-from misstep.reports._leaderboard import METRICS, board_values, leaderboard_metrics
-from misstep.reports._published_rows import BY_PUBLISHED_RULE, MEAN, PUBLISHED_RULE, published_rows
-from misstep.reports._runs import Run
+from misstep.reports._leaderboard import (
+    BY_PUBLISHED_RULE,
+    MEAN,
+    METRICS,
+    PUBLISHED_RULE,
+    board_values,
+    leaderboard_metrics,
+    published_rows,
+)
+from misstep.reports._run_groups import Benchmark, benchmarks
+from misstep.reports._runs import Run, run_cost
 from misstep.reports._samples import SampleRecord
 from misstep.scorers import f1_estimate, share
 from misstep.trajectories import ERROR_KINDS

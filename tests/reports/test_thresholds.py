@@ -24,7 +24,7 @@ from misstep.reports import (
     threshold_records,
     tune_threshold,
 )
-from misstep.reports._step_scores import calibration_error
+from misstep.reports._step_rewards import calibration_error
 
 
 def predicted(rewards, threshold):
