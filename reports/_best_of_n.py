@@ -196,7 +196,7 @@ def expected_majority(sizes: Sequence[int], right: Sequence[bool], none: int, n:
 
 
 def _draws_below(sizes: Sequence[int], none: int, lead: int, draw: int) -> list[int]:
-    """By number of ties with the lead, the ways to draw votes so that no answer is above it."""
+    """Count the ways to draw votes so that no answer beats the leader, by number of ties."""
     # ways[ties][k]: the number of ways to draw k votes so far.
     ways = [[comb(none, k) for k in range(draw + 1)]]
     for size in sizes:
@@ -228,7 +228,7 @@ def best_of_n_records(accuracies: Sequence[BestOfNAccuracy]) -> list[dict[str, A
 
 
 def best_of_n_notes(accuracies: Sequence[BestOfNAccuracy]) -> Iterator[str]:
-    """Sentences on intervals that clusters change by more than a tenth, at the last n."""
+    """Name the intervals at the last n whose width clusters change by more than a tenth."""
     last = max(one.n for one in accuracies)
     for one in accuracies:
         if one.n == last:

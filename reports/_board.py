@@ -105,7 +105,7 @@ def submission(location: str) -> ResultFile:
 
 
 def _refuse_unfit(log: EvalLog, run: Run, location: str) -> None:
-    """Raise an error if a log is not complete, or not of a kind that a verdict explains."""
+    """Raise an error if a log is not complete, or if verdicts do not determine its scores."""
 
     def refuse(why: str) -> None:
         raise MisstepError(f"{location}: {why}")
@@ -321,12 +321,12 @@ def _check_rows(file: ResultFile, refuse: Any, data: bool) -> None:  # noqa: ANN
 
 
 def _row(sample: JudgedSample) -> tuple[Any, ...]:
-    """Return what a file tells of a row."""
+    """Return what a file of results says about a row."""
     return (*sample[: sample._fields.index("verdict")], sample.gold)
 
 
 def _row_of(sample: Sample) -> tuple[Any, ...]:
-    """Return the same of the row itself."""
+    """Return the same facts from the row itself."""
     about = sample.metadata or {}
     gold = None
     if "step_labels" in about:
@@ -396,8 +396,8 @@ def board_table(benchmark: Benchmark) -> str:
 def unread_share(run: Run) -> float:
     """Return the share of replies without a verdict.
 
-    Recorded scores that end at the first wrong step are no such replies: a verdict that they do
-    not give is wrong in any case.
+    Recorded scores that end at the first wrong step do not count: where they give no verdict, any
+    verdict would be wrong.
     """
     unread = [score.unread not in (None, Unread.NOT_RECORDED) for _, score in run.scored_pairs()]
     return sum(unread) / len(unread)

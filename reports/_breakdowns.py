@@ -63,7 +63,7 @@ GROUPINGS: dict[str, Callable[[SampleRecord], Group | None]] = {
 _FOR_ERRORS_ONLY = (
     *("error_position", "relative_position", "error_type", "error_kind", "outcome", "position"),
 )
-"""Groupings that leave out samples without an error."""
+"""Groupings of samples with an error only."""
 
 
 GROUPING_TITLES = {
@@ -302,7 +302,7 @@ RECOVERY_TITLES = {
     "steps": "Steps of the solution",
 }
 WIDTH, HEIGHT = 130, 220
-"""Of a group of bars, and of a row."""
+"""The width of a group of bars, and the height of a row."""
 
 
 @dataclass(frozen=True)

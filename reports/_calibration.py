@@ -23,7 +23,7 @@ Model = Literal["rasch", "2pl"]
 ABILITY_SD, DIFFICULTY_SD, DISCRIMINATION_SD = 1.0, 2.0, 0.5
 """The standard deviations of the priors."""
 ROUNDS, PRECISION = 5000, 1e-8
-"""When a fit ends."""
+"""The most rounds of a fit, and the change below which it ends."""
 GRID = (-2.0, 2.0, 21)
 """The abilities for which a short set is chosen: from, to, number; wider if critics are outside."""
 

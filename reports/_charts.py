@@ -91,13 +91,13 @@ FINDING_COLOURS = {
 }
 
 ROW_HEIGHT, LINE_HEIGHT = 22, 14
-"""Pixels of one row of a chart, and of one more line of its label."""
+"""The height in pixels of a row of a chart, and of each further line of its label."""
 MOST_RUNS = 6
 """With more runs, a map of colours replaces dots and intervals."""
 FEWEST = 5
 """No line joins points of fewer samples."""
 LINE = 22
-"""Characters of one line of a label."""
+"""The most characters in a line of a label."""
 MOST_NUMBERS = 9
 """With more columns, the cells of a map have no numbers."""
 INTERVALS = "Bars are 95% intervals."

@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     import pandas
 
 SIGNIFICANT = 0.05
-"""The level of all tests together."""
+"""The significance level, after correction for the number of tests."""
 EXACT, PERMUTATION, NOT_WORSE = "McNemar", "permutation", "non-inferiority"
 
 POWER = 0.8
-"""The power for which samples are counted."""
+"""The power for which `more_samples` is computed."""
 MOST_RUNS = 4
 """With more runs, only the first metric is tested."""
 
 LETTER = r"[a-z]|\(\d+\)"
-"""One of the letters of a run."""
+"""A pattern for one letter of a run."""
 
 _Z = NormalDist().inv_cdf(0.975)
 
@@ -133,14 +133,14 @@ def _values(score: ScoreRecord, columns: Sequence[str] | None = None) -> list[fl
 
 
 def _is_usable(sample: SampleRecord, scorer: str) -> bool:
-    """Whether a sample has a score by that scorer with all of its values."""
+    """Whether a sample has a complete score by that scorer."""
     score = sample.scores.get(scorer)
     return score is not None and not score.left_out and not any(map(isnan, _values(score)))
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """One metric of two runs, which are named by letters."""
+    """The difference of two runs in one metric. Runs are named by letters."""
 
     metric: str
     first: str
@@ -161,7 +161,7 @@ class Contrast:
     stderr: float
     p_holm: float = 1.0
     more_samples: int | None = None
-    """How many more samples would probably decide; None if it is decided, or not known."""
+    """How many more samples would probably show a difference; None if it is shown or unknown."""
 
     def record(self) -> dict[str, Any]:
         """The contrast as a row."""
@@ -373,7 +373,7 @@ def _contrasts(
 
 
 def _corrected(contrasts: Sequence[Contrast]) -> Iterator[Contrast]:
-    """Correct all p-values for their number, and count the samples that would decide."""
+    """Correct all p-values for their number; add how many more samples would show a difference."""
     known = [contrast for contrast in contrasts if not isnan(contrast.p)]
     corrected = iter(holm([contrast.p for contrast in known]))
     for contrast in contrasts:
@@ -385,7 +385,7 @@ def _corrected(contrasts: Sequence[Contrast]) -> Iterator[Contrast]:
 
 
 def _more_samples(contrast: Contrast, level: float) -> int | None:
-    """How many more samples a test at this level needs, if the difference is as seen.
+    """How many more samples a test at this level needs, if the true difference is the observed one.
 
     The standard error falls with the root of the number of samples. The normal test has the power
     POWER if the difference is the sum of two quantiles, in standard errors.

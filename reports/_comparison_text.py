@@ -99,7 +99,7 @@ def _ranking_table(comparison: Comparison) -> TextTable:
 
 
 def comparison_notes(comparison: Comparison) -> Iterator[str]:
-    """Sentences on what is not decided, and on clusters that change an interval."""
+    """Say what is not decided, and which intervals clusters change."""
     for contrast in comparison.headline_contrasts:
         if contrast.more_samples is not None and _is_near(comparison, contrast):
             yield (

@@ -206,7 +206,7 @@ def _critiques(sample: EvalSample) -> str | list[str]:
 
 
 def _verdict_text(choice: ChatCompletionChoice) -> str:
-    """Return the answer, after the reasoning if only the reasoning has a box."""
+    """Return the answer. If only the reasoning has a box, the reasoning stands before it."""
     answer, reasoning = choice.message.text, reasoning_of(choice)
     boxed = "\\boxed" in reasoning and "\\boxed" not in answer
     return f"{reasoning}\n\n{answer}" if boxed else answer

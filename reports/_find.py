@@ -1,4 +1,4 @@
-"""The first wrong steps of one's own agents: run a critic, list and mark what it names."""
+"""Find the first wrong steps of your own agents: run a critic, list and mark what it names."""
 
 import json
 from collections.abc import Iterator
@@ -194,7 +194,7 @@ def find_page(log: EvalLog, notes: list[str]) -> str:
 
 
 def _step(index: int, text: str, wrong: str) -> str:
-    """Return a step with the evidence before it, which is never wrong, apart from it.
+    """Return a step as HTML. The evidence before it is shown apart, since it is never the error.
 
     Args:
         index: The place of the step.

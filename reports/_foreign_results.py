@@ -35,7 +35,7 @@ Scored = tuple[list[Sample], list[str], str, str, list[Scorer]]
 
 _INVALID, _REDUNDANT = "mr_math", "mr_math_redundant"
 _REDUNDANCY_THRESHOLD = -0.15
-"""Of the negative probability of a neutral step."""
+"""The score is the negative probability of a neutral step."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def _sample(row: FirstErrorRow, record: dict[str, Any]) -> Sample:
 
 
 def model_name(address: str) -> str:
-    """Return the model that a file is named after, without what the projects add to the name."""
+    """Return the name of the model in a file's name, without what the projects add to it."""
     stem = re.sub(r"(_eval_results)?\.\w+$", "", address.rpartition("/")[2])
     found = re.fullmatch(r"(?:gsm|geo)_checklist_(.+?)_task_.+_prediction", stem, re.IGNORECASE)
     return found[1] if found else stem
@@ -192,7 +192,7 @@ def _is_critique(content: dict[str, Any]) -> bool:
 def _is_scored(content: dict[str, Any], source: str | None) -> bool:
     """Return whether a record has the scores of a reward model.
 
-    These are numbers or triples, for each sub-step; the id counts the rows.
+    There is a number or a triple for each sub-step. The id is the number of the row.
     """
     if content.keys() != {"id", "scores"} or not isinstance(content["id"], int):
         return False

@@ -98,7 +98,7 @@ class ForgeReport:
 
     @property
     def baselines(self) -> list[PriorBaseline]:
-        """What finds errors without reading a solution."""
+        """How many errors baselines find without reading a solution."""
         return prior_baselines(self.examples)
 
     @property
@@ -145,7 +145,7 @@ def _by_critic(rates: Iterable[DetectionRate]) -> dict[str, list[DetectionRate]]
 
 
 def _finding(critic: str, rates: list[DetectionRate]) -> str:
-    """Return a sentence about the groups of which a critic finds least."""
+    """Return a sentence about the groups in which a critic finds the fewest errors."""
     parts = []
     for words, names in (("type", set(taxonomy())), ("third of the solution", set(_THIRDS))):
         groups = sorted((one for one in rates if one.group in names), key=lambda one: one.value)

@@ -52,12 +52,12 @@ from misstep.solvers import recorded, recorded_best_of_n
 from misstep.stores import critic_verdict
 
 _MANY_SAMPLES = 5_000
-"""More samples than these are scored by several processes. To start them takes two seconds."""
+"""More samples than this are scored by several processes, which take two seconds to start."""
 
 
 @dataclass(frozen=True)
 class ImportedLog:
-    """A log of imported results, and what a reader of its metrics must know. All are ids."""
+    """A log of imported results, and the ids of samples that a reader of its metrics must know."""
 
     log: EvalLog
     """Its header, without samples."""
@@ -199,7 +199,7 @@ def _refuse_partial_records(runs: dict[str | None, RecordedRun]) -> None:
 
 
 class LogBuilder:
-    """Builds logs that compare with those of an eval: same name, version, scorers, viewer."""
+    """Builds logs like those of an eval: the same name, version, scorers and viewer."""
 
     def __init__(
         self,

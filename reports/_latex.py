@@ -35,7 +35,7 @@ _SPECIAL = {
 }
 _MOST_METRICS = 4
 _MOST_WAITING, _PLACE_ALL = 8, "\\clearpage\n"
-"""LaTeX loses figures if too many wait for a place."""
+"""LaTeX drops figures if too many of them wait to be placed."""
 _SETTINGS = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "reasoning_tokens")
 
 

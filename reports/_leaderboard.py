@@ -23,7 +23,7 @@ MEAN = "mean_subset_f1_score"
 """The average that the ProcessBench paper reports."""
 
 PUBLISHED_RULE = "published_"
-"""How the names of metrics begin that the paper's rule gives."""
+"""The prefix of metrics that are computed by the paper's rule."""
 BY_PUBLISHED_RULE: dict[str, tuple[str, tuple[str, ...]]] = {
     "agent_process": ("step_labels_published", ("first_error_accuracy", "step_accuracy")),
     "who_and_when": ("attribution_published", ("step_accuracy", "agent_accuracy")),
@@ -34,8 +34,8 @@ BY_PUBLISHED_RULE: dict[str, tuple[str, tuple[str, ...]]] = {
     "prmbench": ("step_validity_published", ("prmscore", "simplicity", "soundness", "sensitivity")),
     "mr_ben": ("marking_published", ("mr_score", "mcc", "task2_accuracy", "task3_accuracy")),
 }
-"""The scorer and the metrics of papers whose rule is another one than ours, by eval. Published
-results are comparable with these metrics alone."""
+"""By eval, the scorer and the metrics of papers whose rule differs from ours. Published results are
+comparable with these metrics only."""
 
 METRICS = {
     "mistake_location": ("mean_task_accuracy", "accuracy", "said_no"),
@@ -145,7 +145,7 @@ def leaderboard_metrics(benchmark: Benchmark, reading: str = "strict") -> list[s
 
 
 def board_values(run: Run, reading: str = "strict") -> dict[str, float]:
-    """The metrics of a run in a reading, and those by the published rule if they are others."""
+    """The metrics of a run in a reading, and those of the published rule if it differs."""
     values = dict(run.metrics[run.scorer(reading)])
     scorer = BY_PUBLISHED_RULE.get(run.eval, ("", ()))[0]
     if scorer != run.scorer(reading):
@@ -192,12 +192,12 @@ def leaderboard(benchmark: Benchmark, reading: str = "strict") -> "pandas.DataFr
 
 
 def _order(row: FrameRow, metrics: Sequence[str]) -> tuple[bool, bool, int, float]:
-    """Own runs come first, then those apart, then published results; the best first."""
+    """Sort own runs first, then runs without a rank, then published results; the best first."""
     return row["published"], bool(row["apart"]), *best_first(row, metrics)
 
 
 def best_first(row: FrameRow, metrics: Sequence[str]) -> tuple[int, float]:
-    """The place of a row by the first of the metrics that it has; the largest value first."""
+    """The sort key of a row: the first of the metrics that it has, largest values first."""
     known = (place for place, metric in enumerate(metrics) if not isnan(row[metric]))
     place = next(known, len(metrics))
     return place, -row[metrics[place]] if place < len(metrics) else 0.0
@@ -250,8 +250,8 @@ def published_rows(
 ) -> Iterator[FrameRow]:
     """Yield the published results on the same data and by the protocol of one of the runs.
 
-    If the paper's rule is another one than that of the reading, they have values in the columns of
-    the published rule alone.
+    If the paper's rule differs from that of the reading, they have values only in the columns of
+    the published rule.
     """
     source = benchmark.source or benchmark.data.partition("-")[0]
     source = source.removesuffix("_labels")  # a benchmark's labels alone are the same rows

@@ -29,7 +29,7 @@ MOST_CHARACTERS = 18_000_000
 LONGEST_STEP, LONGEST_WORDS, SHORTEST_WORDS = 20_000, 20_000, 200
 """Characters of a step, and of the words of a run about one sample."""
 _RENDERED = 2_000
-"""If each reply has at least so many characters, there are few replies: formulas are rendered."""
+"""If each reply may have at least so many characters, formulas in replies are rendered."""
 _EXCERPT = 140
 _LEVEL = 5
 """The level of compression: higher ones take twice as long for three percent."""
@@ -64,7 +64,7 @@ class Microscope:
 
 @dataclass(frozen=True)
 class _Texts:
-    """What one run's log has of its samples besides their records."""
+    """The texts in a run's log that the records of its samples lack."""
 
     solutions: dict[str, dict[str, Any]]
     """The problem and the steps, for the samples that were asked for."""
@@ -229,7 +229,7 @@ def _pieces(text: str) -> Pieces:
 def _index(
     runs: Sequence[Run], order: Mapping[str, SampleRecord], texts: Sequence[_Texts], reading: str
 ) -> dict[str, Any]:
-    """All samples in short: what a list and its filters need."""
+    """An index of all samples: what the list and its filters need."""
     labels, asked = run_labels(runs), protocols(runs)
     subsets = list(dict.fromkeys(sample.facets.get("subset", "") for sample in order.values()))
     columns: list[dict[str, Any]] = []

@@ -88,9 +88,9 @@ class PairedData:
     """Samples of two runs, counted by kind of cluster.
 
     A cell is a kind of sample: all of its values, in both runs. A cluster is a count of samples by
-    cell. There are few kinds of cells and of clusters, so resamples and permutations draw numbers
-    of clusters of each kind: the same distribution as to draw one cluster after another, and
-    faster.
+    cell. There are few kinds of cells and of clusters. So resamples and permutations draw how many
+    clusters of each kind there are. The distribution is the same as if clusters were drawn one by
+    one, and it is faster.
     """
 
     def __init__(self, rows: Array, swapped: Array, clusters: Sequence[Hashable]) -> None:
@@ -183,8 +183,8 @@ def exchange_ps(
     """Test every pair of runs on the same samples; return the metrics, and p-values by pair.
 
     The test is that of `PairedData.difference`. All pairs share the clusters that are exchanged.
-    The metrics of this module depend only on sums of values over samples of one kind, so that one
-    product of matrices has the sums of all runs after each exchange.
+    The metrics of this module depend only on sums of values over samples of one kind. So one
+    product of matrices gives the sums of all runs after every exchange.
 
     Args:
         own: The columns that all runs share, a row for each sample. They are its kind.
@@ -227,7 +227,7 @@ def _metric_of_sums(
 ) -> Callable[[Array], Array]:
     """The metric of resamples, from their sums by kind of sample and by column of values.
 
-    A sum of hits stands for as many samples that have the value 1 in that column and 0 elsewhere.
+    A sum of k hits is counted as k samples with the value 1 in that column and 0 elsewhere.
     """
     units = np.concatenate([np.zeros((1, width)), np.eye(width)])
     cells = np.column_stack([np.repeat(kinds, len(units), axis=0), np.tile(units, (len(kinds), 1))])
@@ -254,9 +254,9 @@ def permutation_p(observed: float, exchanged: Array) -> float:
 
 
 def tied_groups(order: Sequence[str], told_apart: Collection[frozenset[str]]) -> list[list[str]]:
-    """The largest groups of neighbours of which no two are told apart.
+    """The largest groups of neighbours in which a test tells no two apart.
 
-    A run that is told apart from its neighbours is a group of its own.
+    A run that differs from its neighbours is a group of its own.
     """
     groups: list[list[str]] = []
     end = 0
@@ -341,7 +341,7 @@ class ComparedMetric:
 
     name: str
     statistic: Callable[[int], Statistic]
-    """From the first column of a run, the metric of that run."""
+    """A function from the first column of a run to the metric of that run."""
     column: int | None = None
     """Which value of a run is right or wrong, if the metric is a share of samples."""
     among: bool | None = None
@@ -350,7 +350,7 @@ class ComparedMetric:
 
 
 MARKS = {"mark": None, "first_error": None, "step": True, "reason": True}
-"""The values of a mark; True for those that only solutions with an error have."""
+"""The values of a mark. True: only solutions with an error have it."""
 
 
 def compared_metrics(

@@ -116,8 +116,8 @@ def _log_factorials() -> Array:
 def _samples_needed(power_at: Callable[[int], float], aim: Aim) -> int | None:
     """The least number of samples with the wanted power; None if no number has it.
 
-    The power of an exact test is not monotonic: it rises with small drops. A binary search finds a
-    number that has the power while the number before it does not.
+    The power of an exact test is not monotonic: it rises, but with small drops. A binary search
+    finds a number that has the power while the number before it does not.
     """
     high = 8
     while power_at(high) < aim.power:
@@ -214,8 +214,7 @@ class SampleGroup:
     accuracy: float
     discordance: float | None = None
     effective: int | None = None
-    """How many independent samples the group is worth, if clusters make this differ by more than a
-    tenth."""
+    """The effective number of independent samples, if clusters change it by more than a tenth."""
 
 
 _WITH_ERROR, _WITHOUT_ERROR, _ALL = "with an error", "without an error", "all"
@@ -227,8 +226,8 @@ def groups_of_dataset(
     """The groups of a dataset: samples with an error, without one, and all.
 
     A sample is given as whether it has an error, and its cluster. Without results it is not known
-    how much the samples of a cluster have in common. At worst all of them are right or wrong
-    together, and the group is worth its number of clusters.
+    how similar the samples of a cluster are. At worst all of them are right or wrong together, and
+    the effective number of samples is the number of clusters.
     """
     base = 0.5 if accuracy is None else accuracy
     groups = {
@@ -313,7 +312,7 @@ def needed_samples(
 def smallest_gains(groups: Sequence[SampleGroup], aim: Aim) -> Iterator[dict[str, object]]:
     """The smallest gain that each group of samples can show, one row per group, then F1.
 
-    If clusters make a group worth fewer or more independent samples, more rows say what those show.
+    If clusters change the effective number of samples, more rows say what that number shows.
     """
     yield from _gains(groups, aim, "")
     if any(group.effective for group in groups):

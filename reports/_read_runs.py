@@ -38,13 +38,13 @@ from misstep.reports._samples import (
 )
 
 NOTES = ("max_tokens",)
-"""Keys of a log's metadata with notes on its settings."""
+"""Keys of a log's metadata that hold notes on its settings."""
 
 A = TypeVar("A")
 B = TypeVar("B")
 
 _MANY_BYTES = 40 << 20
-"""Logs that are larger in total are read by several processes. To start them takes two seconds."""
+"""Logs larger than this in total are read by several processes, which take two seconds to start."""
 
 
 @dataclass(frozen=True)

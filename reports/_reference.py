@@ -33,7 +33,7 @@ NO_MODEL = "mockllm/model"
 WITH_GRAMMAR = "index_only"
 """The critic of small models, which cannot write a critique: a grammar allows only an index."""
 SEED = 42
-"""Samples are drawn with it if only some of them run."""
+"""The seed that draws the samples if only some of them run."""
 TASK = "misstep/processbench.written"
 """The solutions that people wrote. The generated ones are longer, and the demo has a minute."""
 CALCULATOR = "arithmetic"
@@ -99,7 +99,7 @@ def _accepted(name: str, critics: Sequence[str]) -> Iterator[str]:
 def run_planned(
     planned: ReferenceRun, folder: Path, limit: int | None, max_tokens: int | None
 ) -> None:
-    """Make a reference run, unless its log is there; the limits are those of models."""
+    """Make a reference run, unless its log exists. The limits apply to models, not to baselines."""
     from inspect_ai import eval as run
 
     if folder.is_dir() and planned.is_in(read_logs(folder).runs):

@@ -386,7 +386,7 @@ def bias_chart(table: "pandas.DataFrame", title: str, by: str) -> ReportChart:
 
 
 def skill_chart(table: "pandas.DataFrame") -> ReportChart:
-    """The AUROC of rewards, of what length, position and style give alone, and of what is left."""
+    """The AUROC of rewards, of length, position and style alone, and of adjusted rewards."""
     alt = chart_library()
     table = with_labels(with_labels(table, "run"), "what")
     kinds, runs = unique(table, "_what"), unique(table, "_run")

@@ -2,7 +2,7 @@
 
 A file of results holds no text of the data, of prompts or of replies. It holds each sample's label
 and verdict, so that everybody can compute the metrics again, and digests of the rows, so that a
-changed label is found as soon as the rows are at hand.
+changed label is found when the rows are available.
 """
 
 import json

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas
 
 FAMILY = "family"
-"""The tag that names the family of a model. Without it, the model's name less the tag's value."""
+"""The tag that names the family of a model. Default: the model's name without the tag's value."""
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([kmbt]?)", re.IGNORECASE)
 _SUFFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 
@@ -71,8 +71,8 @@ def _subsets(runs: Sequence[Run]) -> set[str]:
 def _data(run: Run) -> tuple[str, str]:
     """The source of a run's rows, and the source with its subsets if it has more than these.
 
-    A run on two named subsets and a run of the whole source that has only rows of these two, such
-    as an imported one, have the same data.
+    A run on two named subsets has the same data as a run of the whole source that has only rows of
+    these two, such as an imported run.
     """
     prefixes = (name for name in sources() if f"{run.data}-".startswith(f"{name}-"))
     source = max(prefixes, key=len, default=run.data)

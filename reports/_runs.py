@@ -52,7 +52,7 @@ _ONLY_WITH: dict[str, tuple[str, tuple[str, ...]]] = {
     "calls": ("critic", ("stepwise",)),
     "threshold": ("critic", ("reward",)),
 }
-"""Task arguments that have an effect only beside some values of another argument."""
+"""Task arguments that have an effect only with some values of another argument."""
 
 FrameRow = dict[str, Any]
 
@@ -210,7 +210,7 @@ def plain_traits(known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _has_effect(name: str, known: Mapping[str, Any]) -> bool:
-    """Whether a task argument means anything beside the others."""
+    """Whether a task argument has an effect beside the others."""
     other, values = _ONLY_WITH.get(name, ("", ()))
     return not other or known.get(other) is None or known[other] in values
 

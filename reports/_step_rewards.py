@@ -65,7 +65,7 @@ class RewardRow:
 
     @property
     def unit(self) -> str:
-        """The cluster, or what stands for it."""
+        """The cluster, or the row if it has none."""
         return f"row {self.id}" if self.cluster is None else self.cluster
 
 
@@ -257,7 +257,7 @@ def _style(step: str) -> int:
 
 @dataclass(frozen=True)
 class LabelledSteps:
-    """The labelled steps of a run that have a reward, one element of each array for each."""
+    """The labelled steps of a run that have a reward. Each array has one element for each step."""
 
     rewards: Array
     wrong: NDArray[np.bool_]
@@ -359,10 +359,11 @@ def _clustered_mean(values: Array, clusters: NDArray[np.int64]) -> Estimate:
 def skill_left(steps: Mapping[str, LabelledSteps]) -> "pandas.DataFrame":
     """Three AUROCs of wrong steps for each run, with 95% intervals.
 
-    Of the rewards. Of length, position and style alone: a linear discriminant, cross-validated
-    over clusters. Of the rewards given these: the residuals of a regression that is fitted to right
-    steps, which is the covariate-adjusted AUROC of Janes and Pepe (Biometrika 96, 2009). Intervals
-    are those of clustered data (Obuchowski, Biometrics 53, 1997).
+    The first is that of the rewards. The second is that of length, position and style alone: a
+    linear discriminant, cross-validated over clusters. The third is that of the rewards adjusted
+    for these: the residuals of a regression that is fitted to right steps, which is the
+    covariate-adjusted AUROC of Janes and Pepe (Biometrika 96, 2009). Intervals are those of
+    clustered data (Obuchowski, Biometrics 53, 1997).
     """
     rows: list[FrameRow] = []
     for label, of_run in steps.items():
@@ -388,7 +389,7 @@ def _adjusted(steps: LabelledSteps) -> Array:
 
 
 def _alone(steps: LabelledSteps) -> Array:
-    """How right each step looks by its covariates alone, from a fit to other clusters."""
+    """How right each step is by its covariates alone, predicted by a fit to other clusters."""
     x, folds = steps.covariates, steps.clusters % _FOLDS
     looks: Array = np.zeros(len(x))
     for fold in range(_FOLDS):

@@ -181,8 +181,8 @@ def group_counts(table: Sequence[JudgedSample], dimension: Dimension) -> list[Gr
 def dependence(counts: Sequence[GroupCount], critic: str) -> float:
     """The p-value that the groups of a critic differ only by chance.
 
-    It is a permutation test of the chi-squared statistic: the counted samples are dealt out to all
-    samples at random, and the test counts how often the groups differ at least as much.
+    It is a permutation test of the chi-squared statistic: findings are assigned to samples at
+    random, and the test counts how often the groups differ at least as much.
 
     Returns:
         The p-value; nan if all samples were judged alike or there is one group.

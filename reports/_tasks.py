@@ -47,11 +47,11 @@ T = TypeVar("T")
 
 _FILLER = "It follows from what is given, and both sides agree. "
 _MARK = "[Right]"
-"""It is in the replies of a conversation, so that the replies in a prompt can be counted."""
+"""A mark in each reply of a conversation. It counts the replies that a prompt holds."""
 _BLANK_LINE = "\n\n"
-"""Between the steps of a solution. A search that asks for one step stops there."""
+"""It separates the steps of a solution. A search that asks for one step stops there."""
 _SEARCHED = 20
-"""Samples of a search that are walked through. Its calls are too many for all samples."""
+"""The samples of a search that are run dry. All samples would be too many calls."""
 _PROBABILITIES = Logprobs(
     content=[
         Logprob(token=right, logprob=-0.1, top_logprobs=[TopLogprob(token=wrong, logprob=-2.4)])
@@ -123,9 +123,9 @@ class DryRun:
     """The calls of a task, and how many samples failed."""
 
     samples: int = 0
-    """The samples that were walked through."""
+    """The samples that were run dry."""
     total: int = 0
-    """The samples of the run. There can be more of them only in a search."""
+    """The samples of the run. Only a search can have more of them."""
     calls: list[ModelCall] = field(default_factory=list)
     failed: int = 0
     failure: str | None = None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from math_core import LatexToMathML
 
 UNDEFINED = "–"
-"""Stands for a metric that is undefined."""
+"""The sign for a metric that is undefined."""
 
 _MOST_IDS = 5
 

@@ -1,6 +1,6 @@
 """First errors from step rewards at every threshold, without calling a model again.
 
-The curves of thresholds are data and charts.
+The curves are returned as data and as charts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -79,7 +79,7 @@ class ThresholdCurve:
 
     @cached_property
     def thresholds(self) -> Array:
-        """All thresholds that differ in their verdicts: the observed rewards, then infinity.
+        """All thresholds that give different verdicts: the observed rewards, then infinity.
 
         Thresholds between two neighbours give the same verdicts as the higher one.
         """
@@ -87,7 +87,7 @@ class ThresholdCurve:
 
     @cached_property
     def f1_scores(self) -> Array:
-        """F1 at each threshold, nan if there are no samples with or no samples without an error."""
+        """F1 at each threshold; nan unless there are samples with and without an error."""
         errors, corrects = self.accuracies
         total = errors + corrects
         f1: Array = np.where(np.isnan(total), nan, 0.0)
@@ -105,8 +105,9 @@ class ThresholdCurve:
     def best(self) -> float:
         """The threshold with the highest F1.
 
-        Thresholds between two observed rewards are equal. Of several best ranges, the nearest to
-        the default is taken, then the lower one. In it, the default is taken, else the middle.
+        All thresholds between two observed rewards give the same verdicts. Of several best ranges,
+        the nearest to the default is taken, then the lower one. Within the range, the default is
+        taken if it is there, else the middle.
         """
         if np.isnan(self.f1_scores).all():
             raise MisstepError(
@@ -133,8 +134,8 @@ class ThresholdCurve:
     def cross_validated(self) -> tuple[ThresholdMetrics, list[float]]:
         """The metrics of thresholds that were tuned on other clusters, and these thresholds.
 
-        Clusters are dealt at random into FOLDS folds. The threshold for the samples of a fold is
-        the best one on all other folds.
+        Clusters are divided at random into FOLDS folds. The threshold for a fold is the best one
+        on all other folds.
         """
         units = sorted({row.unit for row in self.rows})
         if len(units) < 2:
@@ -272,7 +273,7 @@ class TunedThreshold:
         return head | {"default_threshold": THRESHOLD, "subsets": subsets}
 
     def tables(self) -> list[TextTable]:
-        """The metrics in percent with intervals, then how well rewards tell wrong steps."""
+        """The metrics in percent with intervals, then how well rewards find wrong steps."""
         rows, steps = [], []
         for name, subset in self.subsets.items():
             mark = "*" * (name == self.tuned_on)
@@ -298,7 +299,7 @@ class TunedThreshold:
         ]
 
     def notes(self) -> Iterator[str]:
-        """Sentences on what these numbers leave out, and on clusters that change an interval."""
+        """Say what these numbers leave out, and which intervals clusters change."""
         missing = sum(one.curve.steps.missing for one in self.subsets.values())
         if missing:
             yield f"{missing:,} steps without a reward are left out of the numbers on steps."
