@@ -108,20 +108,21 @@ def test_intervals_are_those_of_an_independent_paired_bootstrap(runs):
 
 
 def test_the_interval_of_an_accuracy_is_scipys(runs):
-    error = [accuracies(run, True) for run in (runs.strong, runs.weak)]
-    reference = stats.bootstrap(
-        error,
-        lambda a, b, axis: np.mean(b, axis=axis) - np.mean(a, axis=axis),
-        paired=True,
-        vectorized=True,
-        n_resamples=10_000,
-        method="percentile",
-        rng=np.random.default_rng(1),
-    ).confidence_interval
+    """Newcombe's formula with scipy's Wilson limits of both accuracies."""
+    error = [np.array(accuracies(run, True), dtype=int) for run in (runs.strong, runs.weak)]
+    n, (strong, weak) = len(error[0]), error
+    limits = [stats.binomtest(x.sum(), n).proportion_ci(method="wilson") for x in error]
+    down, up = [
+        [abs(x.mean() - limit[side]) for x, limit in zip(error, limits, strict=True)]
+        for side in (0, 1)
+    ]
+    covariance = n * (strong & weak).sum() - strong.sum() * weak.sum()
+    phi = (covariance - np.clip(covariance, 0, n / 2)) / (n * n * strong.std() * weak.std())
+    below = math.sqrt(down[1] ** 2 - 2 * phi * down[1] * up[0] + up[0] ** 2)
+    above = math.sqrt(up[1] ** 2 - 2 * phi * up[1] * down[0] + down[0] ** 2)
     found = {c.metric: c for c in compare([runs.strong, runs.weak]).contrasts}["error_accuracy"]
-    # Ours draws all samples, so that the number of those with an error varies a little.
-    assert found.lower == pytest.approx(reference.low, abs=0.035)
-    assert found.upper == pytest.approx(reference.high, abs=0.035)
+    assert found.lower == pytest.approx(weak.mean() - strong.mean() - below, abs=1e-9)
+    assert found.upper == pytest.approx(weak.mean() - strong.mean() + above, abs=1e-9)
     table = reference_mcnemar(
         [[0, sum(a > b for a, b in zip(*error, strict=True))],
          [sum(a < b for a, b in zip(*error, strict=True)), 0]],
