@@ -1,11 +1,5 @@
 """What an answer is worth: read verdicts, count votes, score samples, estimate intervals."""
 
-from misstep.scorers._answer_equality import (
-    Comparison as Comparison,
-    ComparisonOutcome as ComparisonOutcome,
-    compare_answers as compare_answers,
-    compare_texts as compare_texts,
-)
 from misstep.scorers._attribution import (
     Blame as Blame,
     attribution as attribution,
@@ -15,26 +9,30 @@ from misstep.scorers._attribution import (
     published_attribution_table as published_attribution_table,
     read_blame as read_blame,
 )
-from misstep.scorers._detections import (
+from misstep.scorers._error_location import (
     Detection as Detection,
     detection as detection,
     detection_table as detection_table,
     detections as detections,
+    mistake_location as mistake_location,
+    named_step as named_step,
 )
 from misstep.scorers._final_answer import (
+    Comparison as Comparison,
+    ComparisonOutcome as ComparisonOutcome,
     answer_metrics as answer_metrics,
     answer_table as answer_table,
+    compare_answers as compare_answers,
+    compare_texts as compare_texts,
     final_answer as final_answer,
 )
 from misstep.scorers._first_error import (
     first_error as first_error,
     first_error_lenient as first_error_lenient,
-    score_votes as score_votes,
-    subset_column as subset_column,
-)
-from misstep.scorers._first_error_metrics import (
     first_error_metrics as first_error_metrics,
     first_error_table as first_error_table,
+    score_votes as score_votes,
+    subset_column as subset_column,
     unread_shares as unread_shares,
 )
 from misstep.scorers._intervals import (
@@ -52,21 +50,10 @@ from misstep.scorers._intervals import (
 )
 from misstep.scorers._marking import (
     marking as marking,
-    marking_published as marking_published,
-    needs_grade as needs_grade,
-)
-from misstep.scorers._marking_metrics import (
     marking_metrics as marking_metrics,
+    marking_published as marking_published,
     marking_table as marking_table,
-)
-from misstep.scorers._mistake_location import mistake_location as mistake_location
-from misstep.scorers._named_step import named_step as named_step
-from misstep.scorers._prm_score import (
-    PrmScore as PrmScore,
-    prm_score_metrics as prm_score_metrics,
-    prm_score_samples as prm_score_samples,
-    prm_score_table as prm_score_table,
-    prm_scores as prm_scores,
+    needs_grade as needs_grade,
 )
 from misstep.scorers._published_judging import (
     judged_verdict as judged_verdict,
@@ -89,10 +76,6 @@ from misstep.scorers._recovery_metrics import (
     recovery_samples as recovery_samples,
     recovery_table as recovery_table,
 )
-from misstep.scorers._section_metrics import (
-    section_metrics as section_metrics,
-    section_table as section_table,
-)
 from misstep.scorers._sections import (
     Flagged as Flagged,
     SectionsReading as SectionsReading,
@@ -101,25 +84,30 @@ from misstep.scorers._sections import (
     error_sections_published as error_sections_published,
     read_sections as read_sections,
     read_structured as read_structured,
-)
-from misstep.scorers._step_label_metrics import (
-    StepCounts as StepCounts,
-    step_counts as step_counts,
-    step_label_table as step_label_table,
+    section_metrics as section_metrics,
+    section_table as section_table,
 )
 from misstep.scorers._step_labels import (
+    StepCounts as StepCounts,
     StepLabels as StepLabels,
     first_wrong_label as first_wrong_label,
     read_reason as read_reason,
     read_step_labels as read_step_labels,
     read_step_labels_published as read_step_labels_published,
     score_labels as score_labels,
+    step_counts as step_counts,
+    step_label_table as step_label_table,
     step_labels as step_labels,
     step_labels_published as step_labels_published,
 )
 from misstep.scorers._step_validity import (
+    PrmScore as PrmScore,
     StepScores as StepScores,
     first_invalid as first_invalid,
+    prm_score_metrics as prm_score_metrics,
+    prm_score_samples as prm_score_samples,
+    prm_score_table as prm_score_table,
+    prm_scores as prm_scores,
     read_step_scores as read_step_scores,
     score_validity as score_validity,
     step_validity as step_validity,

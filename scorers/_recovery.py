@@ -10,9 +10,9 @@ from inspect_ai.solver import TaskState
 
 from misstep.registry import AnswerKind, MisstepError, find_continuation
 from misstep.samples import RecoveryMetadata
-from misstep.scorers._first_error import REASONS, UNREAD_TEXT, code
+from misstep.scorers._first_error import code
 from misstep.scorers._recovery_metrics import recovery_metrics
-from misstep.scorers._votes import shortened
+from misstep.scorers._votes import REASONS, UNREAD_TEXT, shortened
 from misstep.stores import RecoveryGrade, Variation, VariationRecord, variation_records
 from misstep.verdicts import Reading, Unread
 

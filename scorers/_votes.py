@@ -20,6 +20,27 @@ from misstep.boxes import box_spans, last_published_box
 from misstep.registry import MisstepError
 from misstep.verdicts import Reading, Unread, Verdict
 
+_FORMAT = "invalid_response_format"
+UNREAD = {
+    Unread.NO_BOX: (_FORMAT, r"the reply has no \boxed{}"),
+    Unread.NOT_AN_INDEX: (_FORMAT, r"the \boxed{} does not hold one index"),
+    Unread.NO_SIGN: (_FORMAT, "the reply begins with neither + nor -"),
+    Unread.NO_CONCLUSION: (_FORMAT, "the reply does not say whether there is an error"),
+    Unread.NO_SECTION: (_FORMAT, "the reply reports an error but names no section"),
+    Unread.NOT_STRUCTURED: (_FORMAT, "the reply is not the requested JSON object"),
+    Unread.WRONG_LENGTH: (_FORMAT, "the reply has another number of labels than steps"),
+    Unread.TRUNCATED: ("truncated", "the reply reached the length limit"),
+    Unread.REFUSED: ("refusal", "the model refused"),
+    Unread.EMPTY: ("no_response", "the reply is empty"),
+    Unread.NOT_RECORDED: ("not_recorded", "the recorded scores end before a verdict"),
+    Unread.NO_REWARD: ("scoring_failed", "a step has no reward"),
+    Unread.NOT_LABELLED: (_FORMAT, "a step before the first wrong one has no label"),
+    Unread.TOO_LONG: ("truncated", "a step is longer than the model's context"),
+}
+REASONS = {unread: reason for unread, (reason, _) in UNREAD.items()}
+"""Inspect's words for why a score is abnormal."""
+UNREAD_TEXT = {unread: text for unread, (_, text) in UNREAD.items()}
+
 
 def read_verdict(text: str, reading: Reading) -> Verdict | Unread:
     r"""Return the verdict in a text.

@@ -15,7 +15,7 @@ from misstep.registry import DataError, MisstepError, RegistryError, task_argume
 from misstep.registry._user_input import read_yaml
 from misstep.runs import read_sweep
 from misstep.scorers import Flagged, read_sections, read_structured, read_verdict
-from misstep.scorers._answer_equality import compare_plainly
+from misstep.scorers._final_answer import compare_plainly
 from misstep.verdicts import Unread
 
 PIECES = [

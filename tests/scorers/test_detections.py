@@ -8,7 +8,7 @@ import pytest
 from inspect_ai.scorer import CORRECT, INCORRECT, SampleScore, Score
 
 from misstep.scorers import Detection, detection
-from misstep.scorers._detections import detection_metrics, detection_table
+from misstep.scorers._error_location import detection_metrics, detection_table
 
 
 @pytest.mark.parametrize(

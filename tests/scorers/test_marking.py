@@ -9,6 +9,8 @@ from misstep.loaders import marked_dataset
 from misstep.samples import MarkedMetadata
 from misstep.scorers import needs_grade
 from misstep.scorers._marking import (
+    MarkingSample,
+    _metrics,
     _our_verdict,
     _published_marking,
     gsm8k_step,
@@ -18,8 +20,8 @@ from misstep.scorers._marking import (
     read_marking_gsm8k,
     read_marking_published,
     reason_is_right,
+    subject_parts,
 )
-from misstep.scorers._marking_metrics import MarkingSample, _metrics, subject_parts
 from misstep.verdicts import NO_ERROR, Unread
 
 REPLY = (

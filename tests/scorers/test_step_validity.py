@@ -14,8 +14,12 @@ from misstep.evals import prmbench
 from misstep.loaders import step_validity_dataset
 from misstep.samples import SolutionMetadata, WrongStepsMetadata
 from misstep.scorers import prm_score_samples, prm_scores, read_step_scores
-from misstep.scorers._prm_score import PrmScoreSample, prm_score_table
-from misstep.scorers._step_validity import all_wrongly_called, count_steps
+from misstep.scorers._step_validity import (
+    PrmScoreSample,
+    all_wrongly_called,
+    count_steps,
+    prm_score_table,
+)
 from misstep.stores import StepValidity
 from misstep.verdicts import Unread
 

@@ -1,25 +1,43 @@
-"""Detection of injected errors: found, missed, or a false alarm, by error type and position."""
+"""Does a critic find the place of an error? Scorers for sets that count verdicts in their own way.
+
+Injected errors are found, missed or false alarms. BIG-Bench Mistake counts the accuracy of each
+task. Transcripts without labels only have the step that the critic names.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from itertools import chain
 from typing import cast
 
-from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
+from inspect_ai.scorer import (
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    Value,
+    metric,
+    scorer,
+    value_to_float,
+)
 from inspect_ai.solver import TaskState
 
 from misstep.plain_text import metric_values
-from misstep.samples import InjectionMetadata
-from misstep.scorers._first_error import first_error
-from misstep.scorers._first_error_metrics import (
+from misstep.samples import GroupMetadata, InjectionMetadata, SolutionMetadata
+from misstep.scorers._first_error import (
     FirstErrorSample,
+    first_error,
     first_error_estimates,
     first_error_sample,
     first_error_table,
     unread_shares,
+    votes_of,
 )
-from misstep.scorers._intervals import Estimate, share
-from misstep.verdicts import NO_ERROR, Verdict
+from misstep.scorers._intervals import Estimate, mean_estimate, share
+from misstep.scorers._votes import REASONS, UNREAD_TEXT, tally
+from misstep.stores import critic_verdict
+from misstep.verdicts import NO_ERROR, Unread, Verdict
 
 ACCURACY = "first_error_accuracy"
 _OUTCOME = "outcome"
@@ -70,7 +88,7 @@ def detection_metrics() -> Metric:
     """The share of errors found with its interval, and F1 with its other part."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_registered(scores))
+        return metric_values(_detection_metrics(scores))
 
     return compute
 
@@ -87,7 +105,7 @@ def outcome_metrics() -> Metric:
     return compute
 
 
-def _registered(scores: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
+def _detection_metrics(scores: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
     samples = [first_error_sample(score, number) for number, score in enumerate(scores)]
     estimates = first_error_estimates(samples)
     found = estimates["error_accuracy"]
@@ -173,5 +191,94 @@ def detections(votes: int = 1, weighted: bool = False) -> Scorer:
         read.metadata = {**(read.metadata or {}), _OUTCOME: outcome.value}
         read.explanation = f"{outcome.label}. {read.explanation}"
         return read
+
+    return score
+
+
+_hit = value_to_float()
+
+
+@metric(name="location_metrics")
+def location_metrics() -> Metric:
+    """Location accuracy as published, the mean over tasks, and over all rows, with intervals."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        return metric_values(_location_metrics(scores))
+
+    return compute
+
+
+def _location_metrics(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:
+    hits: dict[str, list[float]] = {}
+    clusters: dict[str, list[str]] = {}
+    for number, score in enumerate(scores):
+        about = GroupMetadata.model_validate(score.sample_metadata or {})
+        task = about.subset or ""
+        hits.setdefault(task, []).append(_hit(score.score.value))
+        clusters.setdefault(task, []).append(about.cluster or f"sample {number}")
+    mean = mean_estimate([share(hits[task], clusters[task]) for task in hits])
+    pooled = share(list(chain(*hits.values())), list(chain(*clusters.values())))
+    yield "mean_task_accuracy", mean.value
+    yield "accuracy", pooled.value
+    answers = [score.score.answer for score in scores]
+    yield "said_no", share([float(answer == str(NO_ERROR)) for answer in answers]).value
+    yield from unread_shares(scores).items()
+    yield "total_count", len(scores)
+    yield from mean.interval("mean_task_accuracy")
+    yield from pooled.interval("accuracy")
+    # Inspect's dataframes and viewer take a metric of this name as the error bar of the headline.
+    yield "stderr", mean.stderr
+
+
+@scorer(metrics=[location_metrics()])
+def mistake_location() -> Scorer:
+    """Score the place of the first mistake. All rows count, also those without a mistake."""
+    strict = first_error()
+
+    async def score(state: TaskState, target: Target) -> Score:
+        return cast(Score, await strict(state, target))
+
+    return score
+
+
+ERROR, NONE, UNREAD = "error", "none", "unread"
+
+
+@metric(name="named_step_metrics", scores="unreduced")
+def named_step_metrics() -> Metric:
+    """The share of transcripts with a wrong step, and the share without a readable verdict."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        return {"with_error": _value_share(scores, ERROR), "unread": _value_share(scores, UNREAD)}
+
+    return compute
+
+
+def _value_share(scores: Sequence[SampleScore], value: str) -> float:
+    return sum(one.score.value == value for one in scores) / max(1, len(scores))
+
+
+@scorer(metrics=[named_step_metrics()])
+def named_step() -> Scorer:
+    """Say which step a critic calls the first wrong one: error, none, or unread."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        steps = state.metadata_as(SolutionMetadata).steps
+        left = critic_verdict(state.store, state.output)
+        verdict = tally(votes_of(state, left, "lenient")).verdict
+        reason = (left.reason if left is not None else None) or state.output.completion.strip()
+        if not isinstance(verdict, Unread) and not NO_ERROR <= verdict < len(steps):
+            verdict = Unread.NOT_AN_INDEX
+        if isinstance(verdict, Unread):
+            return Score(
+                value=UNREAD,
+                explanation=f"No verdict: {UNREAD_TEXT[verdict]}.\n\n{reason}",
+                reason=REASONS[verdict],
+                metadata={"unread": verdict.value},
+            )
+        found = verdict != NO_ERROR
+        return Score(
+            value=ERROR if found else NONE, answer=str(verdict), explanation=reason or None
+        )
 
     return score
