@@ -5,14 +5,15 @@ None when it writes a model to a log, so such fields have defaults. Logs of earl
 the same values under other keys: read logs with the functions of this module, which know both.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 from inspect_ai.model import ModelOutput, StopReason
+from inspect_ai.solver import TaskState
 from inspect_ai.util import Store, StoreModel
 from pydantic import BaseModel, ConfigDict, Field
 
-from misstep.verdicts import Unread
+from misstep.verdicts import Unread, Verdict, unread_stop
 
 
 class StepRewards(BaseModel):
@@ -72,6 +73,29 @@ def store_verdict(store: Store, record: VerdictRecord) -> None:
     """
     for name, value in record:
         store.set(f"{CriticVerdict.__name__}:{name}", value)
+
+
+def leave_verdict(
+    state: TaskState,
+    verdict: Verdict | Unread,
+    text: str,
+    model: str | None = None,
+    rewards: Sequence[float | None] = (),
+    missing: str | None = None,
+    steps: Sequence[StepRecord] | None = None,
+    threshold: float | None = None,
+) -> None:
+    """Leave a verdict in a sample's store, and its text in the output."""
+    record = VerdictRecord(
+        verdict=None if isinstance(verdict, Unread) else verdict,
+        unread=verdict if isinstance(verdict, Unread) else None,
+        rewards=list(rewards) if any(reward is not None for reward in rewards) else None,
+        threshold=threshold,
+        missing=missing,
+        steps=None if steps is None else list(steps),
+    )
+    store_verdict(state.store, record)
+    state.output = ModelOutput.from_content(model or str(state.model), text)
 
 
 class AttributionRecord(StoreModel):
@@ -142,11 +166,7 @@ class ReplyRecord(BaseModel):
     @property
     def unread(self) -> Unread | None:
         """Why the reply gives nothing to read, or None."""
-        if self.stop_reason in ("max_tokens", "model_length"):
-            return Unread.TRUNCATED
-        if self.stop_reason == "content_filter":
-            return Unread.REFUSED
-        return Unread.EMPTY if self.empty else None
+        return unread_stop(self.stop_reason) or (Unread.EMPTY if self.empty else None)
 
 
 class RecoveryGrade(BaseModel):

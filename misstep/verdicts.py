@@ -32,3 +32,10 @@ class Unread(StrEnum):
     NO_REWARD = "no_reward"
     NOT_LABELLED = "not_labelled"
     TOO_LONG = "too_long"
+
+
+def unread_stop(stop_reason: str) -> Unread | None:
+    """Return why a reply that ended for this reason gives no verdict, or None."""
+    if stop_reason in ("max_tokens", "model_length"):
+        return Unread.TRUNCATED
+    return Unread.REFUSED if stop_reason == "content_filter" else None

@@ -18,7 +18,7 @@ from inspect_ai.scorer import Score, ScoreReducer, score_reducer
 
 from misstep.boxes import box_spans, last_published_box
 from misstep.registry import MisstepError
-from misstep.verdicts import Reading, Unread, Verdict
+from misstep.verdicts import Reading, Unread, Verdict, unread_stop
 
 _FORMAT = "invalid_response_format"
 UNREAD = {
@@ -153,10 +153,8 @@ def _confidence(choice: ChatCompletionChoice) -> float:
 
 
 def _read_choice(choice: ChatCompletionChoice, reading: Reading) -> Vote:
-    if choice.stop_reason in ("max_tokens", "model_length"):
-        return Vote(Unread.TRUNCATED, None)
-    if choice.stop_reason == "content_filter":
-        return Vote(Unread.REFUSED, None)
+    if (unread := unread_stop(choice.stop_reason)) is not None:
+        return Vote(unread, None)
     vote = Vote(Unread.EMPTY, None)
     for text in (choice.message.text, reasoning_of(choice)):
         if text.strip():

@@ -13,6 +13,7 @@ from misstep.solvers._baselines import (
     late_window as late_window,
     no_error as no_error,
     no_section as no_section,
+    recorded as recorded,
     section_range as section_range,
     uniform as uniform,
 )
@@ -47,6 +48,7 @@ from misstep.solvers._critics import (
     find_step_critic as find_step_critic,
 )
 from misstep.solvers._critique import (
+    Window as Window,
     critique as critique,
     critique_prompt as critique_prompt,
     index_only as index_only,
@@ -54,11 +56,14 @@ from misstep.solvers._critique import (
     process_judging as process_judging,
     sections_critique as sections_critique,
     sections_prompt as sections_prompt,
+    tagged as tagged,
     warn_of_long_prompts as warn_of_long_prompts,
+    windows as windows,
 )
 from misstep.solvers._guided_search import (
     Method as Method,
     guided_search as guided_search,
+    recorded_best_of_n as recorded_best_of_n,
     search_config as search_config,
 )
 from misstep.solvers._marking import (
@@ -67,22 +72,22 @@ from misstep.solvers._marking import (
     marking_prompt as marking_prompt,
     require_wording as require_wording,
 )
-from misstep.solvers._mistakes import (
+from misstep.solvers._policy import Continuation as Continuation
+from misstep.solvers._step_labels import (
+    all_invalid as all_invalid,
+    all_valid as all_valid,
+    label_steps as label_steps,
+    step_scores as step_scores,
+    step_scores_messages as step_scores_messages,
+)
+from misstep.solvers._stepwise import (
+    Calls as Calls,
     MistakeProtocol as MistakeProtocol,
     find_mistake as find_mistake,
     mistake_messages as mistake_messages,
     read_step as read_step,
     read_trace as read_trace,
+    reward as reward,
+    stepwise as stepwise,
 )
-from misstep.solvers._policy import Continuation as Continuation
-from misstep.solvers._recorded import recorded as recorded, recorded_best_of_n as recorded_best_of_n
-from misstep.solvers._step_labels import label_steps as label_steps
-from misstep.solvers._step_scores import (
-    all_invalid as all_invalid,
-    all_valid as all_valid,
-    step_scores as step_scores,
-    step_scores_messages as step_scores_messages,
-)
-from misstep.solvers._stepwise import Calls as Calls, reward as reward, stepwise as stepwise
-from misstep.solvers._verdicts import leave_verdict as leave_verdict
-from misstep.solvers._windows import Window as Window, tagged as tagged, windows as windows
+from misstep.stores import leave_verdict as leave_verdict

@@ -42,10 +42,8 @@ from misstep.solvers._baselines import (
 )
 from misstep.solvers._calls import SEED
 from misstep.solvers._critique import critique, index_only, process_judging, sections_critique
-from misstep.solvers._mistakes import MistakeProtocol, find_mistake
-from misstep.solvers._step_labels import label_steps
-from misstep.solvers._step_scores import all_invalid, all_valid, step_scores
-from misstep.solvers._stepwise import Calls, reward, stepwise
+from misstep.solvers._step_labels import all_invalid, all_valid, label_steps, step_scores
+from misstep.solvers._stepwise import Calls, MistakeProtocol, find_mistake, reward, stepwise
 from misstep.verdicts import Reading
 
 _WITHOUT_DATA = {

@@ -15,7 +15,7 @@ from misstep.registry import MisstepError, taxonomy
 from misstep.reports import load_task
 from misstep.scorers import Vote, first_error_table, score_votes
 from misstep.solvers import recorded
-from misstep.solvers._verdicts import first_below
+from misstep.solvers._stepwise import first_below
 from misstep.verdicts import Unread
 from tests.support.runs import succeed, table_of
 

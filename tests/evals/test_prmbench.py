@@ -90,7 +90,7 @@ def test_the_published_prompt_has_two_examples_and_strips_numbers(tmp_path, monk
         def value(self, name):
             return [["q1", "a1"], ["q2", "a2"]]
 
-    monkeypatch.setattr("misstep.solvers._step_scores.published_wording", lambda name: Words())
+    monkeypatch.setattr("misstep.solvers._step_labels.published_wording", lambda name: Words())
     messages = step_scores_messages("Q?", ["1. First.", "step 2. Second.", "Third."], "published")
     roles = [message.role for message in messages]
     assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
