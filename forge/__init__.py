@@ -16,7 +16,6 @@ from misstep.forge._checks import (
     compare_final_answer,
     late_start,
 )
-from misstep.forge._draw import BuildSettings, SolutionDraw, read_error_types, source_rows
 from misstep.forge._example import LATE_FRACTION, Example, read_examples
 from misstep.forge._files import (
     DATA_NAME,
@@ -37,12 +36,21 @@ from misstep.forge._solutions import (
     Analysis,
     SkipReason,
     SolutionCounts,
+    Structure,
     WorkedSolution,
     analyse,
     examine_row,
+    split_solution,
+    split_steps,
 )
-from misstep.forge._split import Structure, split_solution, split_steps
-from misstep.forge._task import injection, injection_task
+from misstep.forge._task import (
+    BuildSettings,
+    SolutionDraw,
+    injection,
+    injection_task,
+    read_error_types,
+    source_rows,
+)
 
 
 @modelapi(name="offline")

@@ -15,11 +15,18 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import Model
 
 from misstep.forge._calls import keep_answers
-from misstep.forge._draw import BuildSettings, SolutionDraw, draw_solutions, injection_samples
 from misstep.forge._example import Example
 from misstep.forge._files import data_files, dataset_card, json_lines
 from misstep.forge._inject import InjectionResult
-from misstep.forge._task import injection_task, logged_example, on_result
+from misstep.forge._task import (
+    BuildSettings,
+    SolutionDraw,
+    draw_solutions,
+    injection_samples,
+    injection_task,
+    logged_example,
+    on_result,
+)
 from misstep.loaders import RawRow, folder_lock, write_files
 from misstep.registry import DataError, MisstepError, find_secret
 

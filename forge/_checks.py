@@ -12,16 +12,17 @@ from enum import StrEnum
 from math import floor
 
 from misstep.forge._example import Example, read_examples
-from misstep.forge._following import (
+from misstep.forge._rewritten import (
     compact,
     falls_back,
     new_false_equations,
+    only_reworded,
     out_of_nothing,
     plain_step,
+    plausibility_problems,
     slips_after_error,
     states,
 )
-from misstep.forge._plausibility import only_reworded, plausibility_problems
 from misstep.loaders import BadRow, read_rows
 from misstep.registry import DataError, taxonomy
 from misstep.scorers import Comparison, ComparisonOutcome, compare_answers, compare_texts

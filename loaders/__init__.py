@@ -1,13 +1,16 @@
 """Where rows come from, and how they become samples."""
 
 from misstep.loaders._agents import (
+    Chosen,
     attribution_dataset,
     has_step_labels,
     holds_judgements,
+    is_failed,
     judgement_datasets,
     trajectory_dataset,
+    transcript_dataset,
 )
-from misstep.loaders._files import RawRow, read_rows, write_files
+from misstep.loaders._files import RawRow, folder_lock, read_rows, write_files
 from misstep.loaders._first_error import (
     FirstErrorRow,
     RowOrder,
@@ -23,13 +26,13 @@ from misstep.loaders._first_error import (
     step_validity_dataset,
 )
 from misstep.loaders._formats import PRMBENCH_GROUPS
-from misstep.loaders._locks import folder_lock
 from misstep.loaders._problems import problems_dataset
 from misstep.loaders._procedural import LazyDataset, RowStream, procedural_dataset, streamed
 from misstep.loaders._recorded import (
     RecordedRun,
     RecordedSolutionRow,
     holds_solutions,
+    holds_verifier_scores,
     recorded_runs,
     recorded_solutions,
     solution_datasets,
@@ -38,6 +41,4 @@ from misstep.loaders._recovery import MistakeRows, recovery_dataset, recovery_pr
 from misstep.loaders._rows import BadRow, Id, Name, validate_rows
 from misstep.loaders._sources import corpus_rows, fetch, mirror
 from misstep.loaders._summary import Summary, summary_of
-from misstep.loaders._transcripts import Chosen, is_failed, transcript_dataset
-from misstep.loaders._verifier_scores import holds_verifier_scores
 from misstep.loaders._wording import PublishedWording, Template, fetch_wording, published_wording

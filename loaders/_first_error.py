@@ -11,9 +11,8 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from misstep.generator import Solution, solutions
-from misstep.loaders._deltabench import PROBLEMS
 from misstep.loaders._files import RawRow, read_rows
-from misstep.loaders._formats import LABEL_PROBLEM, as_first_error
+from misstep.loaders._formats import LABEL_PROBLEM, PROBLEMS, as_first_error
 from misstep.loaders._rows import (
     ROW,
     SHOWN,

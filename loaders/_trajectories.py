@@ -1,12 +1,16 @@
-"""Labelled trajectories of agents as first-error rows: assistant messages are steps."""
+"""Rows about agents as first-error rows: labelled trajectories, and logs of teams that failed.
+
+In a trajectory, assistant messages are the steps. In the log of a team, every entry is a step.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from misstep.loaders._rows import NonEmpty, id_text, json_list, printed_list, whole_number
+from misstep.loaders._rows import NonEmpty, id_text, json_list, named, printed_list, whole_number
 from misstep.trajectories import ERROR_KINDS, NO_TEXT, Message, Rendering, read_message, render
 from misstep.verdicts import NO_ERROR
 
@@ -203,3 +207,69 @@ def _tool_line(tool: object) -> str:
         return ""
     description = " ".join(str(about.get("description") or "").split())
     return f"- {about['name']}: {description}" if description else f"- {about['name']}"
+
+
+_FOLDERS = {"Algorithm-Generated": "algorithm", "Hand-Crafted": "hand"}
+"""The folders of Who&When, and how the ids of their rows begin."""
+
+
+def _printed(value: object) -> object:
+    """Return anything but nothing as text, as Python prints it: the published prompts do so."""
+    return None if value is None else str(value)
+
+
+class HistoryEntry(BaseModel):
+    """One entry of a log. The speaker is its name, or else its role."""
+
+    content: Annotated[str, BeforeValidator(lambda value: _printed(value) or "")] = ""
+    role: str | None = None
+    name: str | None = None
+
+    @property
+    def speaker(self) -> str:
+        """Who wrote the entry."""
+        return self.name or self.role or "unknown"
+
+
+class FailureRow(BaseModel):
+    """A row of Who&When, or of a user's own file."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    id: Annotated[NonEmpty | None, BeforeValidator(id_text)] = None
+    subset: NonEmpty | None = None
+    question: NonEmpty
+    history: Annotated[list[HistoryEntry], BeforeValidator(json_list), Field(min_length=1)]
+    mistake_agent: NonEmpty
+    mistake_step: Annotated[int, BeforeValidator(whole_number)]
+    mistake_reason: str | None = None
+    ground_truth: Annotated[str | None, BeforeValidator(_printed)] = named(
+        "ground_truth", "groundtruth", default=None
+    )
+    level: Annotated[str | None, BeforeValidator(_printed)] = None
+    file: str | None = None
+    """The path of the row's own file, if each row has one."""
+
+
+def attribution_fields(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a first-error row. The label is the step of the decisive mistake."""
+    row = FailureRow.model_validate(content)
+    agents = [entry.speaker for entry in row.history]
+    path = PurePosixPath(row.file or "")
+    subset = row.subset or (path.parent.name or None)
+    name = row.id or (f"{_FOLDERS.get(str(subset), subset)}-{path.stem}" if row.file else None)
+    fields = {
+        "id": name,
+        "subset": subset,
+        "problem": row.question,
+        "steps": [
+            f"[step {i}] {entry.speaker}\n{entry.content}" for i, entry in enumerate(row.history)
+        ],
+        "label": row.mistake_step,
+        "agents": agents,
+        "mistake_agent": row.mistake_agent,
+        "mistake_reason": row.mistake_reason,
+        "ground_truth": row.ground_truth,
+        "level": row.level,
+    }
+    return {name: value for name, value in fields.items() if value is not None}

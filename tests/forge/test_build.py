@@ -20,9 +20,8 @@ from inspect_ai.log import read_eval_log
 from misstep.cli._main import cli
 from misstep.forge import BuildSettings, audit, late_start, push_to_hub
 from misstep.forge._checks import AUTOMATIC_CHECKS, UNTOUCHED_CHECKS
-from misstep.forge._draw import draw_solutions, injection_samples
 from misstep.forge._offline import offline_solution, sample_examples
-from misstep.forge._task import accepted, logged_example
+from misstep.forge._task import accepted, draw_solutions, injection_samples, logged_example
 from misstep.registry import MisstepError
 from tests.support.openai_server import Fault, Faults, OpenAIServer, forge, injector, reviewer
 

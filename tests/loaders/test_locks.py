@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from misstep.loaders import folder_lock
-from misstep.loaders._locks import LOCK_FILE
+from misstep.loaders._files import LOCK_FILE
 from misstep.registry import MisstepError
 
 HOLDER = """
