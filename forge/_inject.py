@@ -21,7 +21,6 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError, StoreModel, json_schema
 
-from misstep.concurrency import collect
 from misstep.forge._calls import (
     InjectionReply,
     ReviewReply,
@@ -41,6 +40,7 @@ from misstep.forge._checks import (
     compare_final_answer_async,
 )
 from misstep.forge._example import LATE_FRACTION, Example
+from misstep.providers import collect
 from misstep.registry import MisstepError, injection_prompts
 from misstep.verdicts import NO_ERROR
 

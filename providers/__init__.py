@@ -10,21 +10,26 @@ Inspect imports this package at each start, so slow imports stand inside functio
 
 from inspect_ai.model import ModelAPI, modelapi
 
-from misstep.providers._http import HttpClient, retry_wait
-from misstep.providers._provider import ModelRequest, Provider, Response, set_call_purpose
-from misstep.providers._refusals import (
+from misstep.providers._calls import (
+    HttpClient,
     Refusal,
     check_logprobs,
+    collect,
     output_or_too_long,
     refusal_in,
     refusal_of,
     remembered_refusals,
+    retry_wait,
     short_errors,
 )
-from misstep.providers._step_scores import (
+from misstep.providers._provider import (
+    ModelRequest,
+    Provider,
+    Response,
     read_scoring_messages,
     scored_output,
     scoring_messages,
+    set_call_purpose,
     unscored_output,
 )
 from misstep.providers._weights import find_weights

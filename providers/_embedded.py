@@ -10,14 +10,16 @@ import anyio.to_thread
 from inspect_ai.model import ChatMessage, ChatMessageUser, GenerateConfig, ModelCall
 from inspect_ai.util import concurrency
 
-from misstep.providers._llama_chat import (
+from misstep.providers._llama import (
+    EngineSettings,
     LlamaChoice,
     LlamaReply,
     RefusedError,
+    check_engine,
     model_output,
     request_body,
+    shared_engine,
 )
-from misstep.providers._llama_engine import EngineSettings, check_engine, shared_engine
 from misstep.providers._provider import ModelRequest, Provider, Response
 from misstep.providers._weights import find_weights
 from misstep.registry import ModelError

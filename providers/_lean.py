@@ -15,7 +15,7 @@ from openai.types.chat import ChatCompletion
 from pydantic import ValidationError
 
 from misstep._inspect_private import OpenAICompatibleAPI, OpenAIResponseError
-from misstep.providers._http import HttpClient, retry_wait
+from misstep.providers._calls import HttpClient, retry_wait
 
 _OPENAI_URL = "https://api.openai.com/v1"
 _TIMEOUT = 600

@@ -10,8 +10,14 @@ from inspect_ai.model import Logprobs, ModelCall, ModelOutput, ModelUsage, StopR
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from misstep.loaders import read_rows
-from misstep.providers._provider import ModelRequest, Provider, Response, choice
-from misstep.providers._step_scores import read_scoring_messages, scored_output
+from misstep.providers._provider import (
+    ModelRequest,
+    Provider,
+    Response,
+    choice,
+    read_scoring_messages,
+    scored_output,
+)
 from misstep.registry import ModelError, did_you_mean, user_path
 
 _THRESHOLD = 0.5

@@ -1,15 +1,5 @@
 """Facts as YAML that people edit: evals, variants, sources, prompts, prices, published results."""
 
-from misstep.registry._arguments import check_arguments
-from misstep.registry._errors import (
-    DataError,
-    MisstepError,
-    ModelError,
-    RegistryError,
-    UnknownEvalError,
-    UnknownNameError,
-    did_you_mean,
-)
 from misstep.registry._facts import (
     Citation,
     Price,
@@ -60,7 +50,6 @@ from misstep.registry._prompts import (
     injection_prompts,
     prms,
 )
-from misstep.registry._run_end import UNREAD_METRICS, cautions, log_cautions
 from misstep.registry._sources import (
     ROW_KINDS,
     Corpus,
@@ -78,8 +67,16 @@ from misstep.registry._sources import (
     sources,
     wordings,
 )
+from misstep.registry._tasks import UNREAD_METRICS, cautions, check_arguments, log_cautions
 from misstep.registry._user_input import (
     MAX_SIZE,
+    DataError,
+    MisstepError,
+    ModelError,
+    RegistryError,
+    UnknownEvalError,
+    UnknownNameError,
+    did_you_mean,
     find_secret,
     max_expanded_size,
     parse_yaml,

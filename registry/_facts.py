@@ -14,8 +14,13 @@ from typing import Annotated, Any, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from misstep.registry._errors import RegistryError, UnknownNameError, did_you_mean
-from misstep.registry._user_input import read_yaml, user_path
+from misstep.registry._user_input import (
+    RegistryError,
+    UnknownNameError,
+    did_you_mean,
+    read_yaml,
+    user_path,
+)
 
 FOLDER = Path(__file__).parent
 REGISTRY_VARIABLE = "MISSTEP_REGISTRY"

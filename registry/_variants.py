@@ -16,7 +16,6 @@ from typing import Any
 from inspect_ai import Task, task
 from pydantic import Field
 
-from misstep.registry._errors import RegistryError, did_you_mean
 from misstep.registry._facts import (
     FOLDER,
     Fact,
@@ -26,6 +25,7 @@ from misstep.registry._facts import (
     refuse_taken_names,
     user_registry,
 )
+from misstep.registry._user_input import RegistryError, did_you_mean
 
 logger = getLogger(__name__)
 

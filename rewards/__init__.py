@@ -8,17 +8,18 @@ Inspect imports this package at each start, so slow imports stand inside functio
 
 from inspect_ai.model import ModelAPI, modelapi
 
-from misstep.rewards._adapters import REWARD_ROLE, find_reward_model
 from misstep.rewards._judge import StepVerdict, judge_messages, read_step_verdict, worded_judge
-from misstep.rewards._probe import SOLUTIONS, ProbeResult, marked_input, probe_prm
+from misstep.rewards._prm import SOLUTIONS, ProbeResult, marked_input, probe_prm
 from misstep.rewards._reward_model import (
     AGGREGATIONS,
+    REWARD_ROLE,
     THRESHOLD,
     Aggregation,
     Reward,
     RewardModel,
     RewardWatch,
     aggregate,
+    find_reward_model,
 )
 
 

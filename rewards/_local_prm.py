@@ -17,7 +17,7 @@ from misstep.providers import (
     unscored_output,
 )
 from misstep.registry import ModelError, Prm
-from misstep.rewards._prm_format import find_scoring_prm, prm_input, read_reward
+from misstep.rewards._prm import find_scoring_prm, prm_input, read_reward
 
 
 class LocalPrmAPI(Provider):

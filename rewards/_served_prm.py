@@ -10,13 +10,13 @@ import httpx
 from inspect_ai.model import ModelCall, ModelOutput
 
 from misstep._inspect_private import RetryDecision, classify_http_retry
-from misstep.concurrency import collect
 from misstep.providers import (
     HttpClient,
     ModelRequest,
     Provider,
     Refusal,
     Response,
+    collect,
     read_scoring_messages,
     refusal_in,
     retry_wait,
@@ -24,7 +24,7 @@ from misstep.providers import (
     unscored_output,
 )
 from misstep.registry import ModelError, Prm
-from misstep.rewards._prm_format import (
+from misstep.rewards._prm import (
     BOS,
     are_probabilities,
     find_scoring_prm,

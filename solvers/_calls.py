@@ -16,9 +16,9 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, TaskState
 
 from misstep._inspect_private import active_generate_config
-from misstep.concurrency import collect
 from misstep.providers import (
     Refusal,
+    collect,
     output_or_too_long,
     refusal_of,
     remembered_refusals,

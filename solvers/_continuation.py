@@ -11,9 +11,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import span
 from pydantic import JsonValue, ValidationError
 
-from misstep.concurrency import collect
 from misstep.loaders import recovery_prompts
-from misstep.providers import Refusal, refusal_of, remembered_refusals, short_errors
+from misstep.providers import Refusal, collect, refusal_of, remembered_refusals, short_errors
 from misstep.registry import (
     ANSWER,
     CHARACTERS_PER_TOKEN,

@@ -9,7 +9,7 @@ from inspect_ai.log import transcript
 from inspect_ai.util import span
 
 from misstep.boxes import last_boxed
-from misstep.concurrency import collect
+from misstep.providers import collect
 from misstep.rewards import Aggregation, Reward, RewardModel, aggregate
 from misstep.solvers._policy import Account, Policy, StepCandidate
 from misstep.stores import CandidateRecord, IterationRecord

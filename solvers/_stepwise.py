@@ -7,9 +7,8 @@ from typing import Literal, TypeAlias, TypeVar
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from misstep.concurrency import collect
 from misstep.loaders import published_wording
-from misstep.providers import short_errors
+from misstep.providers import collect, short_errors
 from misstep.registry import (
     STEPS,
     MisstepError,

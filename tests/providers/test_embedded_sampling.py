@@ -102,7 +102,7 @@ def test_slots_answer_concurrent_requests(embedded_model_installed):
 
 
 def test_models_with_the_same_settings_share_one_engine(embedded_model_installed):
-    from misstep.providers._llama_engine import shared_engine
+    from misstep.providers._llama import shared_engine
 
     models = [get_model("embedded/smollm2", memoize=False) for _ in range(2)]
     first, second = (model.api for model in models)

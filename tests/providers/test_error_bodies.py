@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from inspect_ai.model import get_model
 
 from misstep.providers import Refusal, refusal_in, short_errors
-from misstep.providers._http import _short_error
+from misstep.providers._calls import _short_error
 from tests.support.openai_server._wire import BadRequestError
 from tests.support.runs import run_task
 from tests.support.vendors import PROTOCOLS, VendorServer

@@ -75,7 +75,7 @@ async def test_a_token_classifier_scores_all_steps_in_one_pass(weights):
         head="token_classification",
     )
     from misstep.registry import find_prm
-    from misstep.rewards._prm_format import prm_input
+    from misstep.rewards._prm import prm_input
 
     text = prm_input(find_prm("qwen2.5-math-prm-7b"), "two is two", ["one is one", "so two"])
     found = logits_at(weights, "token_classification", text, "<extra_0>")

@@ -17,8 +17,7 @@ from inspect_ai.log import (
 from inspect_ai.model import get_model
 
 from misstep.registry import MisstepError
-from misstep.runs._join import ShardLog, join_logs
-from misstep.runs._split_run import split
+from misstep.runs._split_run import ShardLog, join_logs, split
 from tests.support.openai_server import OpenAIServer, critic
 
 SAMPLES = 24

@@ -3,7 +3,7 @@
 import pytest
 from inspect_ai.util import LimitExceededError
 
-from misstep.concurrency import collect
+from misstep.providers import collect
 
 pytestmark = pytest.mark.anyio
 

@@ -1,19 +1,33 @@
-"""What a run says at its end: warnings where its number would mislead, and where to see more."""
+"""What every task of misstep has: checked arguments, and warnings at the end of its run.
 
+The signature of a task says which arguments it takes: unknown names and wrong values are refused.
+At its end, a run warns where its number would mislead, and says where to see more.
+"""
+
+import inspect
 import os
 import shlex
-from collections.abc import Iterator, Mapping
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Mapping
+from errno import EACCES
+from functools import cache, partial, wraps
+from inspect import Parameter
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Union, get_args, get_origin
 
 from click import get_current_context
+from inspect_ai import Task
+from inspect_ai.solver import TaskState
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from misstep._inspect_private import active_model
+from misstep.registry._user_input import MisstepError, UnknownNameError, user_path
 from misstep.registry._variants import evals
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
+
 
 MOST_TRUNCATED = 0.05
 MOST_UNREAD = 0.2
@@ -124,3 +138,95 @@ def log_cautions(log: "EvalLog") -> list[str]:
         metrics |= {name: float(metric.value) for name, metric in score.metrics.items()}
     failed = results.total_samples - results.completed_samples
     return list(cautions(metrics, failed, results.total_samples))
+
+
+P = ParamSpec("P")
+
+_CONFIG = ConfigDict(arbitrary_types_allowed=True, coerce_numbers_to_str=True)
+_WORDS: dict[object, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "text",
+    list: "a list such as a,b",
+}
+
+
+def check_arguments(base: Callable[P, Task]) -> Callable[P, Task]:
+    """Return a task that refuses unknown arguments and wrong values with one message.
+
+    Write it under `@task`. Inspect itself drops an unknown `-T` name with a warning, unless the
+    task takes any name. So the signature gets `**unknown`, and this function refuses the names.
+    """
+    own = inspect.signature(base)
+    known = own.parameters
+
+    @wraps(base)
+    def checked(*args: P.args, **arguments: P.kwargs) -> Task:
+        for name in arguments:
+            if name not in known:
+                raise UnknownNameError("task argument", name, known)
+        in_run = active_model() is not None
+        if in_run:
+            print_at_end()
+        given = own.bind(*args, **arguments)
+        for name, value in given.arguments.items():
+            given.arguments[name] = _checked(known[name], value)
+        made = base(*given.args, **given.kwargs)
+        if not in_run and made.cleanup is None:
+            # The task was made in Python, before its run. Inspect calls this after each sample.
+            made.cleanup = _print_at_end
+        _check_log_folder()
+        return made
+
+    unknown = Parameter("unknown", Parameter.VAR_KEYWORD)
+    signature = inspect.Signature([*known.values(), unknown], return_annotation=Task)
+    checked.__signature__ = signature  # type: ignore[attr-defined]
+    return checked
+
+
+async def _print_at_end(state: TaskState) -> None:
+    print_at_end()
+
+
+def _check_log_folder() -> None:
+    """Raise an error if `inspect eval` is to write its log to a folder that cannot be made.
+
+    Inspect itself ends in a traceback.
+    """
+    context = get_current_context(silent=True)
+    if context is None or context.find_root().info_name != "inspect":
+        return
+    folder = context.params.get("log_dir")
+    if not isinstance(folder, str) or "://" in folder:
+        return
+    try:
+        place = user_path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        if not os.access(place, os.W_OK):
+            raise PermissionError(EACCES, os.strerror(EACCES))
+    except OSError as problem:
+        raise MisstepError(
+            f"--log-dir {folder}: cannot be written ({problem.strerror}). Choose another folder."
+        ) from None
+
+
+def _checked(parameter: Parameter, value: Any) -> Any:  # noqa: ANN401
+    """Return a value as the type of its parameter, or raise an error that says what is allowed."""
+    wanted = parameter.annotation
+    if wanted is Parameter.empty:
+        return value
+    kinds = get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (wanted,)
+    choices = [one for kind in kinds if get_origin(kind) is Literal for one in get_args(kind)]
+    try:
+        # Without this, true would be the number 1.
+        if isinstance(value, bool) and not {bool, str} & set(kinds):
+            raise TypeError
+        return TypeAdapter(wanted, config=_CONFIG).validate_python(value)
+    except (ValidationError, TypeError):
+        if choices:
+            raise UnknownNameError(parameter.name, value, choices) from None
+        words = [_WORDS.get(get_origin(kind) or kind) for kind in kinds if kind is not NoneType]
+        allowed = " or ".join(word for word in words if word)
+        shown = ",".join(map(str, value)) if isinstance(value, list) else value
+        raise MisstepError(f"{parameter.name}={shown}: expected {allowed}.") from None
