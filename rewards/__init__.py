@@ -26,7 +26,7 @@ from misstep.rewards._reward_model import (
 @modelapi(name="prm")
 def prm() -> type[ModelAPI]:
     """Return the provider of process reward models that a vLLM server runs."""
-    from misstep.rewards._served_prm import ServedPrmAPI
+    from misstep.rewards._prm_providers import ServedPrmAPI
 
     return ServedPrmAPI
 
@@ -34,6 +34,6 @@ def prm() -> type[ModelAPI]:
 @modelapi(name="local_prm")
 def local_prm() -> type[ModelAPI]:
     """Return the provider of process reward models that transformers runs in this process."""
-    from misstep.rewards._local_prm import LocalPrmAPI
+    from misstep.rewards._prm_providers import LocalPrmAPI
 
     return LocalPrmAPI

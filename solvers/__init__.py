@@ -72,7 +72,7 @@ from misstep.solvers._marking import (
     marking_prompt as marking_prompt,
     require_wording as require_wording,
 )
-from misstep.solvers._policy import Continuation as Continuation
+from misstep.solvers._search import Continuation as Continuation
 from misstep.solvers._step_labels import (
     all_invalid as all_invalid,
     all_valid as all_valid,

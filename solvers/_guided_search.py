@@ -33,15 +33,15 @@ from misstep.rewards import (
 from misstep.samples import RecordedSolutionsMetadata
 from misstep.scorers import compare_answers
 from misstep.solvers._calls import SEED
-from misstep.solvers._policy import (
+from misstep.solvers._search import (
     BLANK_LINE,
     CONTINUATIONS,
     Account,
     Continuation,
     Policy,
+    Search,
     text_of,
 )
-from misstep.solvers._search import Search
 from misstep.stores import SampledSolutionRecord, SearchRecord, SearchResult
 
 _MOST_ROUNDS = 100

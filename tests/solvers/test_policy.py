@@ -4,8 +4,7 @@ import pytest
 from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelName
 from inspect_ai.solver import TaskState
 
-from misstep.solvers._policy import Policy, distinct_candidates
-from misstep.solvers._search import iteration_table
+from misstep.solvers._search import Policy, distinct_candidates, iteration_table
 from misstep.stores import IterationRecord
 
 
