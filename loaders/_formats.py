@@ -29,8 +29,10 @@ from misstep.verdicts import NO_ERROR
 PROBLEMS = "annotation_problems"
 """The metadata key with the annotations that do not fit the row's sections."""
 
-_KEPT = ("task_l1", "task_l2", "origin", "error_type", "level", "model", "answer")
-_KEPT += ("final_correct", "cluster")
+_KEPT = (
+    *("task_l1", "task_l2", "origin", "error_type", "level"),
+    *("model", "answer", "final_correct", "cluster"),
+)
 """Fields that are copied to the metadata. With the texts, a log would be three times as large."""
 
 _List = Annotated[list[Any], BeforeValidator(printed_list)]
