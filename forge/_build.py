@@ -84,36 +84,22 @@ def build_set(
                 "Set keys in the environment, such as OPENAI_API_KEY."
             )
     with folder_lock(folder):
-        return _build(source, rows, settings, injector, reviewer, folder, calls, on_each, record)
-
-
-def _build(
-    source: str,
-    rows: Iterable[RawRow],
-    settings: BuildSettings,
-    injector: Model,
-    reviewer: Model | None,
-    folder: Path,
-    calls: CallSettings,
-    on_each: Callable[[InjectionResult], None],
-    record: dict[str, Any],
-) -> BuildResult:
-    _claim(folder, record)
-    draw = draw_solutions(rows, settings)
-    if not draw.chosen:
-        raise DataError(
-            f"{source}: none of {draw.rows:,} rows can be used ({dict(draw.left_out)}). "
-            f"`misstep forge analyze --source {source}` shows why."
-        )
-    with keep_answers(folder / ANSWERS_FILE), on_result(on_each):
-        log = _run(draw, settings, injector, reviewer, folder, calls)
-    result = BuildResult(folder, draw, log.location)
-    rejected = list(_sort_samples(log, result))
-    files = data_files(folder, result.examples)
-    files[folder / "rejects.jsonl"] = json_lines(sorted(rejected, key=lambda one: str(one["id"])))
-    files[folder / "README.md"] = dataset_card(result.examples, record, result.rejects).encode()
-    write_files(files, _CURE)
-    return result
+        _claim(folder, record)
+        draw = draw_solutions(rows, settings)
+        if not draw.chosen:
+            raise DataError(
+                f"{source}: none of {draw.rows:,} rows can be used ({dict(draw.left_out)}). "
+                f"`misstep forge analyze --source {source}` shows why."
+            )
+        with keep_answers(folder / ANSWERS_FILE), on_result(on_each):
+            log = _run(draw, settings, injector, reviewer, folder, calls)
+        result = BuildResult(folder, draw, log.location)
+        rejected = sorted(_sort_samples(log, result), key=lambda one: str(one["id"]))
+        files = data_files(folder, result.examples)
+        files[folder / "rejects.jsonl"] = json_lines(rejected)
+        files[folder / "README.md"] = dataset_card(result.examples, record, result.rejects).encode()
+        write_files(files, _CURE)
+        return result
 
 
 def _claim(folder: Path, record: dict[str, Any]) -> None:
