@@ -12,19 +12,17 @@ from misstep.generator._graph import (
     evaluate as evaluate,
     operands_of as operands_of,
 )
-from misstep.generator._settings import (
+from misstep.generator._solutions import (
+    ANSWERS as ANSWERS,
     ERROR_TYPES as ERROR_TYPES,
     POSITIONS as POSITIONS,
+    VERSION as VERSION,
     Settings as Settings,
+    Solution as Solution,
     check_count as check_count,
     settings_of as settings_of,
-)
-from misstep.generator._solutions import (
-    VERSION as VERSION,
-    Solution as Solution,
     solution as solution,
     solutions as solutions,
 )
-from misstep.generator._wording import ANSWERS as ANSWERS
 from misstep.generator._worlds import WORLDS as WORLDS, trajectories as trajectories
 from misstep.generator.families import FAMILIES as FAMILIES

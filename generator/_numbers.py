@@ -6,9 +6,22 @@ from random import Random
 from typing import Any
 
 from misstep.generator._graph import Fits, Operation, Ref, Sheet, Slip, text_of
-from misstep.generator._wording import FRAMES
 
 Number = int | Fraction
+
+FRAMES = (
+    "{Name}: {expr} = {value}.",
+    "For {name} we get {expr} = {value}.",
+    "{expr} = {value}, which gives {name}.",
+    "So for {name}: {expr} = {value}.",
+    "Now {name}: {expr} = {value}.",
+    "We work out {name}: {expr} = {value}.",
+    "To find {name}, we compute {expr} = {value}.",
+)
+"""Each states its equation in full. It names the quantity but not the operands."""
+
+CODE_FRAMES = FRAMES[1:]
+"""For names that must not start with a capital letter."""
 
 
 def exact(value: Number) -> Number:

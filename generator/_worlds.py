@@ -12,8 +12,7 @@ from math import floor
 from random import Random
 from typing import Any
 
-from misstep.generator._settings import check_count
-from misstep.generator._solutions import VERSION
+from misstep.generator._solutions import VERSION, check_count
 from misstep.verdicts import NO_ERROR
 
 WORLDS = ("files", "calendar", "shop")

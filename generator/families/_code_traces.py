@@ -5,8 +5,7 @@ from random import Random
 from typing import Any
 
 from misstep.generator._graph import DeadEndError, Operation, Problem, Slip
-from misstep.generator._numbers import NumberSheet
-from misstep.generator._wording import CODE_FRAMES
+from misstep.generator._numbers import CODE_FRAMES, NumberSheet
 
 ERROR_TYPES = "wrong_operation misread off_by_one swapped_roles overgeneralisation condition"
 SIZES = {1: (2, 9), 2: (5, 30), 3: (20, 150)}

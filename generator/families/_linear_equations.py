@@ -5,8 +5,7 @@ from random import Random
 from typing import Any
 
 from misstep.generator._graph import Problem, Slip
-from misstep.generator._numbers import ADD, DIVIDE, MULTIPLY, SUBTRACT, NumberSheet
-from misstep.generator._wording import CODE_FRAMES
+from misstep.generator._numbers import ADD, CODE_FRAMES, DIVIDE, MULTIPLY, SUBTRACT, NumberSheet
 
 ERROR_TYPES = "sign misread off_by_one swapped_roles"
 UNKNOWNS = "abcdefghjkmnpqrstuvwxyz"

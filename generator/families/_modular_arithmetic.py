@@ -4,8 +4,7 @@ from random import Random
 from typing import Any
 
 from misstep.generator._graph import Operation, Problem, Ref, Slip
-from misstep.generator._numbers import NumberSheet
-from misstep.generator._wording import CODE_FRAMES
+from misstep.generator._numbers import CODE_FRAMES, NumberSheet
 
 ERROR_TYPES = "wrong_operation sign misread off_by_one swapped_roles overgeneralisation"
 PRIMES = {1: (7, 11), 2: (11, 13, 17), 3: (29, 37, 53, 71)}

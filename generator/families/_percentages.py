@@ -5,8 +5,7 @@ from random import Random
 from typing import Any
 
 from misstep.generator._graph import Operation, Problem, Slip
-from misstep.generator._numbers import Number, NumberSheet, exact
-from misstep.generator._wording import FRAMES
+from misstep.generator._numbers import FRAMES, Number, NumberSheet, exact
 
 ERROR_TYPES = "sign misread off_by_one swapped_roles overgeneralisation"
 PRICES = {1: (40, 200), 2: (100, 900), 3: (400, 9000)}

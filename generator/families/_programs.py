@@ -5,8 +5,15 @@ from random import Random
 from typing import Any
 
 from misstep.generator._graph import Operation, Problem, Slip, Slips, text_of
-from misstep.generator._numbers import ADD, MULTIPLY, SUBTRACT, TOTAL, NumberSheet, positive
-from misstep.generator._wording import CODE_FRAMES
+from misstep.generator._numbers import (
+    ADD,
+    CODE_FRAMES,
+    MULTIPLY,
+    SUBTRACT,
+    TOTAL,
+    NumberSheet,
+    positive,
+)
 
 ERROR_TYPES = "wrong_operation dropped_case misread off_by_one swapped_roles condition"
 SIZES = {1: (2, 9), 2: (3, 20), 3: (10, 80)}

@@ -4,8 +4,7 @@ from random import Random
 from typing import Any
 
 from misstep.generator._graph import Operation, Problem, Slip
-from misstep.generator._numbers import ADD, NumberSheet
-from misstep.generator._wording import FRAMES
+from misstep.generator._numbers import ADD, FRAMES, NumberSheet
 
 ERROR_TYPES = "sign misread off_by_one swapped_roles overgeneralisation missing_base"
 LATE = "overgeneralisation missing_base"
