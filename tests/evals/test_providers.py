@@ -69,7 +69,7 @@ def test_reasoning_models_run_through_chat_completions_too(tmp_path):
     ("protocol", "name", "module", "says"),
     [
         ("Google", "Error recovery", "_conversations", "ends with a user role"),
-        ("Anthropic", "Guided search, greedy, PRM", "_policy", "non-whitespace"),
+        ("Anthropic", "Guided search, greedy, PRM", "_search", "non-whitespace"),
     ],
 )
 def test_a_rule_that_is_not_kept_fails_the_matrix(
