@@ -220,9 +220,6 @@ def _location_metrics(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:
     pooled = share(list(chain(*hits.values())), list(chain(*clusters.values())))
     yield "mean_task_accuracy", mean.value
     yield "accuracy", pooled.value
-    answers = [score.score.answer for score in scores]
-    yield "said_no", share([float(answer == str(NO_ERROR)) for answer in answers]).value
-    yield from unread_shares(scores).items()
     yield "total_count", len(scores)
     yield from mean.interval("mean_task_accuracy")
     yield from pooled.interval("accuracy")
@@ -230,7 +227,18 @@ def _location_metrics(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:
     yield "stderr", mean.stderr
 
 
-@scorer(metrics=[location_metrics()])
+@metric(name="location_replies", scores="unreduced")
+def location_replies() -> Metric:
+    """The share of replies that name no mistake, and the shares of unread replies."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        said = [float(one.score.answer == str(NO_ERROR)) for one in scores]
+        return {"said_no": share(said).value, **unread_shares(scores)}
+
+    return compute
+
+
+@scorer(metrics=[location_metrics(), location_replies()])
 def mistake_location() -> Scorer:
     """Score the place of the first mistake. All rows count, also those without a mistake."""
     strict = first_error()

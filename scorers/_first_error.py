@@ -111,6 +111,12 @@ def unread_shares(epochs: Sequence[SampleScore]) -> dict[str, float]:
     }
 
 
+def sample_count(epochs: Sequence[SampleScore]) -> int:
+    """Return the number of samples that the scores of all epochs are of."""
+    ids = [epoch.sample_id for epoch in epochs]
+    return len(set(ids) - {None}) + ids.count(None)
+
+
 def is_truncated(record: dict[str, Any]) -> bool:
     """Return whether a score's metadata say that the reply was cut off."""
     return record.get("unread") == Unread.TRUNCATED or bool(record.get("truncated"))

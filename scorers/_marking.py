@@ -18,7 +18,7 @@ from inspect_ai.solver import TaskState
 
 from misstep.plain_text import metric_values
 from misstep.samples import LabelMetadata, MarkedMetadata
-from misstep.scorers._first_error import NOT_UNPARSED
+from misstep.scorers._first_error import NOT_UNPARSED, sample_count
 from misstep.scorers._intervals import Draws, from_draws, harmonic_mean, multinomial_draws, share
 from misstep.scorers._votes import REASONS, UNREAD_TEXT
 from misstep.stores import ReasonGrade
@@ -54,7 +54,8 @@ _REGISTERED = (
 )
 
 
-@metric(name="marking_metrics")
+# A mean over epochs loses which replies were read, so the metrics pool all epochs.
+@metric(name="marking_metrics", scores="unreduced")
 def marking_metrics(published: bool = False) -> Metric:
     """MR-Score without and with its graded part, and its parts.
 
@@ -69,9 +70,10 @@ def marking_metrics(published: bool = False) -> Metric:
     return compute
 
 
-def marking_table(scores: Sequence[SampleScore], published: bool = False) -> dict[str, float]:
-    """Return every metric of marks, also the view of first errors."""
-    return metric_values(_metrics([_sample(score) for score in scores], published))
+def marking_table(epochs: Sequence[SampleScore], published: bool = False) -> dict[str, float]:
+    """Return every metric of marks and of first errors, from the scores of all epochs."""
+    found = metric_values(_metrics([_sample(one) for one in epochs], published))
+    return found | {"total_count": sample_count(epochs)}
 
 
 def _sample(scored: SampleScore) -> MarkingSample:

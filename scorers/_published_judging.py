@@ -1,6 +1,7 @@
 """The published rules of MathCheck's process judging and of MR-MATH, for recorded critiques."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from inspect_ai.scorer import (
@@ -20,7 +21,7 @@ from inspect_ai.solver import TaskState
 
 from misstep.plain_text import metric_values
 from misstep.samples import GroupMetadata, WrongStepsMetadata
-from misstep.scorers._intervals import mean_estimate, share
+from misstep.scorers._intervals import ratio
 from misstep.verdicts import Unread, Verdict
 
 _hit = value_to_float()
@@ -77,9 +78,10 @@ def read_judged_step_published(text: str) -> str | None:
     return None
 
 
-@metric(name="judging_metrics")
+# A mean over epochs loses what was read, so the metrics count every epoch.
+@metric(name="judging_metrics", scores="unreduced")
 def judging_metrics() -> Metric:
-    """Accuracy as MathCheck prints it, the plain mean over the types of question, and pooled."""
+    """Accuracy as MathCheck prints it, the plain mean over the types of question, and counts."""
 
     def compute(scores: list[SampleScore]) -> Value:
         return metric_values(_judging(scores))
@@ -88,11 +90,15 @@ def judging_metrics() -> Metric:
 
 
 def _judging(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:
-    hits: dict[str, list[float]] = {}
-    for score in scores:
-        kind = GroupMetadata.model_validate(score.sample_metadata or {}).subset or ""
-        hits.setdefault(kind, []).append(_hit(score.score.value))
-    mean = mean_estimate([share(own) for own in hits.values()])
+    about = [GroupMetadata.model_validate(one.sample_metadata or {}) for one in scores]
+    counts = Counter(one.subset for one in about)
+    # Every type of question has the same weight. Questions of one group are not independent.
+    weights = [1 / (len(counts) * counts[one.subset]) for one in about]
+    hits = [_hit(one.score.value) * weight for one, weight in zip(scores, weights, strict=True)]
+    clusters = [
+        group.cluster or str(one.sample_id) for group, one in zip(about, scores, strict=True)
+    ]
+    mean = ratio(hits, weights, clusters)
     yield "process_judging", mean.value
     answers = [score.score.answer for score in scores]
     yield "none_count", answers.count(None)

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from misstep.loaders import PRMBENCH_GROUPS as GROUPS
 from misstep.plain_text import metric_values
 from misstep.samples import GroupMetadata, WrongStepsMetadata
-from misstep.scorers._first_error import unread_shares
+from misstep.scorers._first_error import sample_count, unread_shares
 from misstep.scorers._intervals import Draws, Estimate, from_draws, multinomial_draws
 from misstep.scorers._votes import REASONS, UNREAD_TEXT
 from misstep.stores import StepValidity, critic_verdict
@@ -65,7 +65,8 @@ _REGISTERED = (
 _REGISTERED_PUBLISHED = ("prmscore", "f1", "negative_f1")
 
 
-@metric(name="prm_score_metrics")
+# A mean over epochs loses which replies were read, so the metrics pool the steps of all epochs.
+@metric(name="prm_score_metrics", scores="unreduced")
 def prm_score_metrics(published: bool = False) -> Metric:
     """PRMScore with its interval, its parts, the three groups, and shares of unread rows."""
 
@@ -77,9 +78,9 @@ def prm_score_metrics(published: bool = False) -> Metric:
     return compute
 
 
-def prm_score_table(scores: Sequence[SampleScore], published: bool = False) -> dict[str, float]:
-    """Return every metric of PRMBench. A run's results have the main ones."""
-    return metric_values(_metrics(scores, published))
+def prm_score_table(epochs: Sequence[SampleScore], published: bool = False) -> dict[str, float]:
+    """Return every metric of PRMBench from the scores of all epochs."""
+    return metric_values(_metrics(epochs, published))
 
 
 def prm_score_samples(scores: Sequence[SampleScore]) -> list[PrmScoreSample]:
@@ -110,7 +111,7 @@ def _metrics(scored: Sequence[SampleScore], published: bool) -> Iterator[tuple[s
         yield group, scores[group].prmscore if group in scores else nan
     yield from unread_shares(scored).items()
     yield "step_count", sum(sum(sample.counts) for sample in kept)
-    yield "total_count", len(samples)
+    yield "total_count", sample_count(scored)
     yield from overall.interval("prmscore")
     # Inspect's dataframes and viewer take a metric of this name as the error bar of the headline.
     yield "stderr", overall.stderr

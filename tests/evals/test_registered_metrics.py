@@ -1,11 +1,14 @@
 """Every eval registers few metrics, they are right over epochs, and the samples have all others."""
 
 import json
+import statistics
 from itertools import count
 
 import pytest
 from inspect_ai import Epochs
 from inspect_ai.log import recompute_metrics
+from inspect_ai.scorer import SampleScore, Score
+from scipy.stats import t
 
 from misstep.evals import (
     adversarial_numinamath,
@@ -22,7 +25,8 @@ from misstep.evals import (
     processbench,
     who_and_when,
 )
-from tests.evals.test_mr_ben import reply as mark, solution
+from misstep.scorers._published_judging import _judging
+from tests.evals.test_mr_ben import FIELDS, reply as mark, solution
 from tests.evals.test_prmbench import ROWS as STEPS, reply as judge
 from tests.evals.test_who_and_when import ROW as FAILURE
 from tests.support.openai_server import OpenAIServer
@@ -34,6 +38,11 @@ FIRST_ERROR = {
     *("f1_score", "f1_score_lower", "f1_score_upper", "error_accuracy", "correct_accuracy"),
     *("error_count", "correct_count", "unparsed", "truncated", "stderr"),
 }
+MISTAKES = [
+    {"task": f"task {i}", "input": f"Input {i}", "steps": ["x", "y", "z"]}
+    | {"target": "t", "answer": "u", "mistake_index": i % 2 or None}
+    for i in range(4)
+]
 BOUNDS = {f"{kind}_accuracy_{end}" for kind in ("error", "correct") for end in ("lower", "upper")}
 
 
@@ -127,6 +136,78 @@ def test_shares_of_unread_replies_are_over_all_epochs(serve):
     assert metrics_of(log)["unparsed"] == table_of(log)["unparsed"] == 0.5
 
 
+def once(reply, others="Hm."):
+    """The reply to the first request of each text, and another one to all further requests."""
+    seen = set()
+
+    def answer(request, choice):
+        known = request.text in seen
+        seen.add(request.text)
+        return others if known else reply
+
+    return answer
+
+
+LABELS = '{"validity": [1, 1, 1], "redundancy": [-1, 0.5, -1]}'
+
+
+@pytest.mark.parametrize("scorer", ["mistake_location", "marking", "step_validity"])
+def test_every_scorer_counts_unread_replies_of_all_epochs(serve, tmp_path, scorer):
+    marks = {f"a-{i}": [solution(f"a-{i}", "incorrect", "2")] for i in range(3)}
+    (tmp_path / "marks.json").write_text(json.dumps(marks))
+    task, reply, count = {
+        "mistake_location": (
+            lambda: mistake_finding(source=rows_file(tmp_path, MISTAKES)),
+            "No",
+            len(MISTAKES),
+        ),
+        "marking": (
+            lambda: mr_ben(source=str(tmp_path / "marks.json")),
+            FIELDS.format("incorrect", "Step 2"),
+            len(marks),
+        ),
+        "step_validity": (lambda: prmbench(source=rows_file(tmp_path, STEPS)), LABELS, len(STEPS)),
+    }[scorer]
+    log, _ = serve(task(), once(reply), epochs=2, max_samples=1)
+    got = metrics_of(log, scorer)
+    assert (got["unparsed"], got["truncated"]) == (0.5, 0)
+    assert table_of(log, scorer)["unparsed"] == 0.5
+    assert table_of(log, scorer)["total_count"] == count
+    if scorer == "mistake_location":
+        assert got["said_no"] == 0.5
+
+
+def test_the_published_rule_leaves_out_only_the_epochs_that_it_cannot_read(serve, tmp_path):
+    tables = []
+    for replies in ((LABELS, "Hm."), ("Hm.", LABELS)):
+        task = prmbench(source=rows_file(tmp_path, STEPS))
+        log, _ = serve(task, once(*replies), epochs=2, max_samples=1)
+        tables.append(table_of(log, "step_validity_published"))
+    assert tables[0] == tables[1]
+    assert tables[0]["step_count"] == 12
+
+
+def test_published_judgements_count_every_epoch():
+    """MathCheck's mean over types of question; its groups are the units of the interval."""
+    scores = [
+        SampleScore(
+            score=Score(value="C" if (group + kind) % 3 else "I", answer=answer),
+            sample_id=f"{group}-{kind}",
+            sample_metadata={"subset": str(kind), "cluster": str(group)},
+        )
+        for group in range(9)
+        for kind in range(2)
+        for answer in ("Step 1", None)
+    ]
+    found = dict(_judging(scores))
+    assert (found["none_count"], found["total_count"]) == (18, 36)
+    assert found["process_judging"] == pytest.approx(2 / 3)
+    groups = [sum((group + kind) % 3 > 0 for kind in range(2)) / 2 for group in range(9)]
+    spread = t.ppf(0.975, 8) * statistics.stdev(groups) / 3
+    width = found["process_judging_upper"] - found["process_judging_lower"]
+    assert width == pytest.approx(2 * spread, rel=0.15)
+
+
 def test_final_answers_over_epochs(serve):
     log, _ = serve(
         guided_search(source="sample", method="plain"), lambda *_: r"\boxed{3}", limit=4, epochs=2
@@ -201,11 +282,6 @@ def rows_file(tmp_path, rows):
 
 
 def test_evals_with_several_scorers_register_few_metrics(tmp_path, serve):
-    mistakes = [
-        {"task": f"task {i}", "input": f"Input {i}", "steps": ["x", "y", "z"]}
-        | {"target": "t", "answer": "u", "mistake_index": i % 2 or None}
-        for i in range(4)
-    ]
     marks = tmp_path / "marks.json"
     marks.write_text(json.dumps({"a-0": [solution("a-0", "incorrect", "2")]}))
     logs = {
@@ -216,7 +292,7 @@ def test_evals_with_several_scorers_register_few_metrics(tmp_path, serve):
         "step_validity": serve(prmbench(source=rows_file(tmp_path, STEPS)), judge)[0],
         "marking": serve(mr_ben(source=str(marks)), mark)[0],
         "mistake_location": succeed(
-            mistake_finding(source=rows_file(tmp_path, mistakes), critic="no_error"), tmp_path
+            mistake_finding(source=rows_file(tmp_path, MISTAKES), critic="no_error"), tmp_path
         ),
     }
     dropped = {
