@@ -14,7 +14,7 @@ from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLog, EvalSample
 
 from misstep.providers import find_weights
-from misstep.registry import MisstepError, UnknownNameError, evals, sources
+from misstep.registry import MisstepError, Source, UnknownNameError, evals, sources
 from misstep.reports._leaderboard import (
     leaderboard,
     leaderboard_metrics,
@@ -62,6 +62,9 @@ _WITH_FIRST_ERROR: tuple[list[str], ...] = ([], ["step_labels"], ["step_validity
 """The scorers that stand beside the one of first errors."""
 _EXACT, _DRAWN = 1e-6, 0.005
 """Allowed differences of a metric, and of the ends of an interval that is drawn at random."""
+
+_FEWEST = 0.99
+"""The least share of a source's rows. Some sources have rows that occur twice."""
 
 _MOST_METRICS = 4
 
@@ -275,8 +278,10 @@ def check_results(file: ResultFile, location: str, data: bool = False) -> None:
         for name, value in values.items():
             expected = found[scorer][name]
             allowed = _DRAWN if name.endswith(("_lower", "_upper")) else _EXACT
-            differs = abs((value or 0) - (expected or 0)) > allowed
-            if differs or (value is None) != (expected is None):
+            same = value == expected
+            if value is not None and expected is not None:
+                same = abs(value - expected) <= allowed
+            if not same:
                 refuse(f"{scorer}, {name} is {value}; its verdicts give {expected}.")
     _check_rows(file, refuse, data)
 
@@ -299,6 +304,8 @@ def _check_rows(file: ResultFile, refuse: Any, data: bool) -> None:  # noqa: ANN
         refuse(f"the rows come from {file.source!r}, which is no pinned source.")
     if source is not None and source.home == "file":
         refuse(f"the source {file.source!r} is not one of misstep.")
+    if source is not None:
+        _check_source(file, source, refuse)
     if not data and source is not None and source.home != "package":
         return
     arguments: dict[str, Any] = {
@@ -318,6 +325,25 @@ def _check_rows(file: ResultFile, refuse: Any, data: bool) -> None:  # noqa: ANN
             refuse(f"sample {one.id!r}: its row is not that of {file.source}.")
     if not file.imported and len(known) != file.rows:
         refuse(f"{file.rows:,} of the {len(known):,} rows of {file.source}.")
+
+
+def _check_source(file: ResultFile, source: Source, refuse: Any) -> None:  # noqa: ANN401
+    """Compare the source and the number of rows with what the task of the run reads."""
+    if file.imported:
+        if file.of != max(file.rows, sum(one.rows for one in source.files)):
+            refuse(f"{file.source} does not have {file.of:,} rows.")
+        return
+    variant = evals()[file.eval].variants.get(file.task.partition(".")[2])
+    arguments = {**(variant.args if variant else {}), **file.settings}
+    read = arguments.get("source")
+    if read != file.source and (read is not None or source.home == "package"):
+        refuse(f"its run did not read the rows of {file.source!r}.")
+    chosen = arguments.get("subset")
+    subsets = {one.subset for one in source.files}
+    wanted = subsets if chosen is None else {*(chosen if isinstance(chosen, list) else [chosen])}
+    rows = sum(one.rows for one in source.files if one.subset in wanted)
+    if wanted <= subsets and file.rows < _FEWEST * rows:
+        refuse(f"{file.rows:,} of the {rows:,} rows of {file.source}.")
 
 
 def _row(sample: JudgedSample) -> tuple[Any, ...]:

@@ -17,10 +17,10 @@ from misstep.registry import MisstepError
 from misstep.reports._charts import chart_library
 from misstep.reports._read_runs import read_log
 from misstep.reports._runs import SCORERS, FrameRow, Run, dataframe, estimate_columns, run_labels
-from misstep.reports._samples import FACETS, ON_CORRECT, ON_ERRORS, SampleRecord
+from misstep.reports._samples import FACETS, ON_CORRECT, ON_ERRORS, SampleRecord, ScoreRecord
 from misstep.reports._step_rewards import RewardRow, StepScores, calibration_error
 from misstep.scorers import class_estimates, rates_by, recovery_samples, share
-from misstep.verdicts import NO_ERROR
+from misstep.verdicts import NO_ERROR, Unread
 
 if TYPE_CHECKING:
     import pandas
@@ -167,7 +167,7 @@ def findings(runs: Sequence[Run], reading: str = "strict") -> "pandas.DataFrame"
                     "share": counts[name] / total,
                 }
                 for name in names
-                if total
+                if total and (counts[name] or name != "not_recorded")
             ]
     return dataframe(rows)
 
@@ -181,7 +181,7 @@ def confusion(runs: Sequence[Run], reading: str = "strict", most: int = 20) -> "
     rows: list[FrameRow] = []
     for run in runs:
         cells = Counter(
-            (_position_name(sample.label, most), _position_name(score.predicted, most))
+            (_position_name(sample.label, most), _verdict_name(score, most))
             for sample, score in run.scored_pairs(reading)
         )
         totals = Counter(label for label, _ in cells.elements())
@@ -196,6 +196,12 @@ def confusion(runs: Sequence[Run], reading: str = "strict", most: int = 20) -> "
             for (label, index), count in sorted(cells.items(), key=str)
         ]
     return dataframe(rows)
+
+
+def _verdict_name(score: ScoreRecord, most: int) -> str:
+    if score.unread == Unread.NOT_RECORDED:
+        return "not recorded"
+    return _position_name(score.predicted, most)
 
 
 def _position_name(index: int | None, most: int) -> str:

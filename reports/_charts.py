@@ -66,6 +66,7 @@ _ROLES = {
     "false": "vermilion",
     "none": "grey",
     "beyond": "brown",
+    "unknown": "olive",
     "warm": "blue",
     "cold": "vermilion",
 }
@@ -88,6 +89,7 @@ FINDING_COLOURS = {
     "false_alarm": LIGHT["vermilion"],
     "out_of_range": LIGHT["brown"],
     "unread": LIGHT["grey"],
+    "not_recorded": LIGHT["olive"],
 }
 
 ROW_HEIGHT, LINE_HEIGHT = 22, 14

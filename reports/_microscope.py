@@ -43,6 +43,7 @@ _CODES = {
     "false_alarm": "f",
     "out_of_range": "o",
     "unread": "u",
+    "not_recorded": "n",
 }
 """Findings in the index. Also: h and w for hits and misses without a step, p for a part of a hit,
 x for a sample that ended in an error, and a space for a sample that the run does not have."""

@@ -239,6 +239,8 @@ def findings_chart(table: "pandas.DataFrame", solutions: str) -> ReportChart:
         if solutions == "with an error"
         else "False alarm: the verdict names an error, but there is none."
     )
+    if "not recorded" in names:
+        note += " Not recorded: the recorded scores end before a verdict. It counts as wrong."
     totals = kept.groupby("run")["samples"].sum().reset_index()
     title = f"Verdicts on solutions {solutions}"
     height = row_height(runs) * len(runs)
@@ -283,7 +285,7 @@ def confusion_chart(table: "pandas.DataFrame") -> ReportChart:
 
 
 def _position_order(place: str) -> tuple[int, int]:
-    words = {"none": -1, "other": 10**6, "unread": 10**6 + 1}
+    words = {"none": -1, "other": 10**6, "unread": 10**6 + 1, "not recorded": 10**6 + 2}
     return (words[place], 0) if place in words else (int(place.rstrip("+")), place.endswith("+"))
 
 

@@ -7,6 +7,7 @@ changed label is found when the rows are available.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from functools import cached_property
 from hashlib import sha256
 from math import isnan
@@ -58,7 +59,21 @@ Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(check_name)]
 Signs = Annotated[str, StringConstraints(pattern=r"^[-0+?]*$")]
+Count = Annotated[int, Field(ge=0, strict=True)]
+Index = Annotated[int, Field(ge=NO_ERROR, strict=True)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Setting = bool | int | float | str | list[str] | None
+
+
+def _checked_date(text: str) -> str:
+    """Return a date such as 2026-01-31; raise an error if it is none."""
+    if date.fromisoformat(text).isoformat() != text:
+        raise ValueError("dates are such as 2026-01-31")
+    return text
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 class JudgedSample(NamedTuple):
@@ -69,9 +84,9 @@ class JudgedSample(NamedTuple):
     """A digest of the sample's problem, steps and labels."""
     subset: Name | None
     cluster: Name
-    steps: Annotated[int, Field(ge=0)]
-    label: Annotated[int, Field(ge=-1)]
-    verdict: Annotated[int, Field(ge=-1)] | Unread
+    steps: Count
+    label: Index
+    verdict: Index | Unread
     """The predicted step, or why there is none."""
     gold: Signs | None = None
     """The label of every step: `+` right, `0` neutral, `-` wrong."""
@@ -90,8 +105,8 @@ class ResultFile(BaseModel):
     version: Name
     source: Name
     """The registered source of the rows, or the name of generated data."""
-    rows: Annotated[int, Field(gt=0)]
-    of: Annotated[int, Field(gt=0)]
+    rows: Count
+    of: Count
     """The rows of the source, or of the chosen subsets. A recorded run may cover only a part."""
     rows_sha256: Sha256
     model: Name
@@ -99,13 +114,13 @@ class ResultFile(BaseModel):
     imported: bool = False
     settings: dict[Name, Setting] = Field(default_factory=dict)
     generate: dict[Name, bool | int | float | Name] = Field(default_factory=dict)
-    tokens: tuple[int, int] | None = None
+    tokens: tuple[Count, Count] | None = None
     """Input and output tokens; None if no model was called."""
-    created: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+    created: Annotated[str, AfterValidator(_checked_date)]
     packages: dict[Name, Name] = Field(default_factory=dict)
     log_sha256: Sha256
     """Of the log, which its owner keeps: with it, anybody can compare the verdicts again."""
-    metrics: dict[Name, dict[Name, float | None]]
+    metrics: dict[Name, dict[Name, Number | None]]
     samples: Annotated[list[JudgedSample], Field(min_length=1)]
 
     @cached_property
@@ -274,10 +289,12 @@ def read_result_file(path: Path) -> ResultFile:
     if path.stat().st_size > _LARGEST:
         raise MisstepError(f"{path}: larger than {_LARGEST:,} bytes.")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        if not isinstance(content, dict):
+            raise ValueError("not an object of JSON")
         claimed = content.pop("sha256")
         file = ResultFile.model_validate(content)
-    except (ValidationError, ValueError, KeyError, AttributeError, RecursionError) as problem:
+    except (ValidationError, ValueError, KeyError, RecursionError) as problem:
         reason = " ".join(str(problem).split())[:300]
         raise MisstepError(f"{path}: this is no file of results ({reason}).") from None
     if claimed != file.sha256:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from misstep.registry import MisstepError, price_of
 from misstep.reports._samples import FACETS, SampleRecord, ScoreRecord
 from misstep.scorers import Estimate
+from misstep.verdicts import Unread
 
 if TYPE_CHECKING:
     import pandas
@@ -320,7 +321,7 @@ def metrics_frame(runs: Sequence[Run]) -> "pandas.DataFrame":
 
 
 def _is_unparsed(score: ScoreRecord) -> bool:
-    return score.unread is not None and not score.truncated
+    return score.unread not in (None, Unread.NOT_RECORDED) and not score.truncated
 
 
 def _share_true(flags: Iterable[bool]) -> float:

@@ -40,14 +40,25 @@ FACETS = (
 """Keys of sample metadata by which results are grouped."""
 
 Finding = Literal[
-    "exact", "early", "late", "missed", "right", "false_alarm", "out_of_range", "unread"
+    "exact",
+    "early",
+    "late",
+    "missed",
+    "right",
+    "false_alarm",
+    "out_of_range",
+    "unread",
+    "not_recorded",
 ]
-"""How a verdict compares with the label."""
+"""How a verdict compares with the label. Not recorded: recorded scores end before a verdict."""
 
-ON_ERRORS: Sequence[Finding] = ("exact", "early", "late", "missed", "out_of_range", "unread")
+ON_ERRORS: Sequence[Finding] = (
+    *("exact", "early", "late", "missed", "out_of_range"),
+    *("unread", "not_recorded"),
+)
 """Possible findings for a solution with an error."""
 
-ON_CORRECT: Sequence[Finding] = ("right", "false_alarm", "out_of_range", "unread")
+ON_CORRECT: Sequence[Finding] = ("right", "false_alarm", "out_of_range", "unread", "not_recorded")
 """Possible findings for a solution without an error."""
 
 
@@ -202,6 +213,8 @@ class SampleRecord:
     def finding(self, score: ScoreRecord) -> Finding:
         """How the verdict of a score compares with the label."""
         label = NO_ERROR if self.label is None else self.label
+        if score.unread == Unread.NOT_RECORDED:
+            return "not_recorded"
         return finding_of(score.predicted, label, score.out_of_range)
 
 

@@ -56,6 +56,7 @@ FINDING_WORDS: dict[Finding, tuple[str, str]] = {
     "false_alarm": ("raises a false alarm", "a step"),
     "out_of_range": ("names a step that does not exist", "a step that does not exist"),
     "unread": ("gives no readable verdict", "no readable verdict"),
+    "not_recorded": ("has no recorded verdict", "no recorded verdict"),
 }
 """The words for a finding in a sentence and in a chart."""
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from misstep.loaders import FirstErrorRow, load_rows
 from misstep.runs._workers import collect_rarely, freeze_loaded_objects
@@ -157,6 +157,8 @@ def chromium():
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no chromium on this machine (Debian: apt-get install chromium)")
+    # A page of a busy machine takes its time. Tests wait for what they expect, not for a clock.
+    expect.set_options(timeout=60_000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=program,

@@ -5,13 +5,13 @@
   const PAGE = 25, LONG = 1800;
   const FINDINGS = {
     e: "exact", r: "right", h: "right", a: "early", l: "late", m: "missed", f: "false alarm", w: "wrong", p: "partly right",
-    o: "no such step", u: "unread", x: "ended in an error", " ": "not in this run",
+    o: "no such step", u: "unread", n: "not recorded", x: "ended in an error", " ": "not in this run",
   };
-  const RIGHT = "erh", WRONG = "almfwpou";
+  const RIGHT = "erh", WRONG = "almfwpoun";
   // What a filter may say of a run.
   const WORDS = {
     right: RIGHT, wrong: WRONG, exact: "e", early: "a", late: "l", missed: "m", "false alarm": "f", unread: "u",
-    "no such step": "o", error: "x", errored: "x", partly: "p",
+    "not recorded": "n", "no such step": "o", error: "x", errored: "x", partly: "p",
   };
 
   // Parts of the page are gzip in Base64. Each is unpacked when it is needed.
@@ -71,7 +71,7 @@
   };
   const verdictWords = (run, i) => {
     const finding = run.findings[i], answer = run.answers[i];
-    if (finding === " " || finding === "x" || finding === "u") return FINDINGS[finding];
+    if (finding === " " || finding === "x" || finding === "u" || finding === "n") return FINDINGS[finding];
     const said = answer === null ? "" : answer === -1 ? "no error" : typeof answer === "number" ? `step ${answer}` : answer;
     return said ? `${said}: ${FINDINGS[finding]}` : FINDINGS[finding];
   };
@@ -145,7 +145,7 @@
     const suggestions = [
       ["A right, B wrong", several], ["A wrong, B right", several], ["A right, B early", several && present.has("a")],
       ["all wrong", true], ["all right", true], ["runs differ", several], ["A early", present.has("a")], ["A late", present.has("l")],
-      ["A missed", present.has("m")], ["false alarm", present.has("f")], ["unread", present.has("u")], ["error", present.has("x")],
+      ["A missed", present.has("m")], ["false alarm", present.has("f")], ["unread", present.has("u")], ["not recorded", present.has("n")], ["error", present.has("x")],
       ["reward drops before the label", index.runs.some((run) => run.drops.includes("1"))],
     ].filter(([, use]) => use).map(([text]) => text);
     for (const text of suggestions) {
@@ -187,7 +187,7 @@
     state.refresh = () => { menus(); filter(); };
     menus();
     const legend = make("div", null, { class: "legend" });
-    for (const code of "ehrpalmfwoux") {
+    for (const code of "ehrpalmfwounx") {
       if (!present.has(code) || (code === "r" && present.has("h"))) continue;
       const entry = make("span", null, { class: `f-${code}` });
       entry.append(make("i"), FINDINGS[code]);
@@ -310,7 +310,7 @@
     current = { state, i };
     const { index } = state, size = index.sizes.solutions;
     const chunk = await unpack(`samples-${state.number}-solutions-${Math.floor(i / size)}`);
-    if (current.state !== state || current.i !== i) return;
+    if (current?.state !== state || current.i !== i) return; // Closed, or another one was opened.
     const sample = chunk[i % size];
     const places = [state.pair.a, ...(state.pair.b !== null && state.pair.b !== state.pair.a ? [state.pair.b] : [])];
     const frame = make("div", null, { class: "sample" }), head = make("header"), bar = make("div", null, { class: "bar" });

@@ -58,7 +58,7 @@ const page = (() => {
       return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, key === "datasets" || key === "values" ? value : recoloured(value)]));
     return node;
   };
-  const LEGEND_ENTRY = 190;
+  const LEGEND_ENTRY = 190, NARROW = 720;
   const withColumns = (node, columns) => {
     // Entries of a legend are as wide as their wrapped labels: a narrow chart has fewer columns.
     if (node && typeof node === "object") {
@@ -69,16 +69,20 @@ const page = (() => {
   const drawn = new Map();
   const draw = async (place) => {
     const earlier = drawn.get(place.id);
+    if (earlier === null) return; // It is being drawn, and will see below what has changed.
     drawn.set(place.id, null);
+    delete place.dataset.drawn;
     if (earlier) earlier.finalize();
-    const width = place.clientWidth;
+    const width = place.clientWidth, colours = root.dataset.theme;
     place.dataset.width = width;
     let { spec } = read(`${place.id}-data`);
     let settings = config;
-    if (root.dataset.theme === "dark") [spec, settings] = [recoloured(spec), recoloured(config)];
+    if (colours === "dark") [spec, settings] = [recoloured(spec), recoloured(config)];
     withColumns(spec, Math.max(1, Math.floor((width - 20) / LEGEND_ENTRY)));
+    // A legend begins where the plot does, right of the labels of the axis. In a narrow chart it ends where the plot does, and is not cut.
+    if (width < NARROW) settings = { ...settings, legend: { ...settings.legend, layout: { bottom: { anchor: "end" } } } };
     const result = await vegaEmbed(place, spec, {
-      actions: false, ast: true, renderer: "svg", config: settings, defaultStyle: false, tooltip: { theme: root.dataset.theme },
+      actions: false, ast: true, renderer: "svg", config: settings, defaultStyle: false, tooltip: { theme: colours },
     });
     for (const part of place.querySelectorAll("svg [role], svg[role]")) { part.removeAttribute("role"); part.removeAttribute("aria-roledescription"); part.removeAttribute("aria-label"); }
     const svg = place.querySelector("svg");
@@ -87,7 +91,8 @@ const page = (() => {
     place.querySelectorAll(".vega-bindings select").forEach((menu) => menu.setAttribute("aria-label", "Run"));
     place.style.minHeight = "";
     drawn.set(place.id, result);
-    place.dataset.drawn = "true";
+    if (place.clientWidth !== width || root.dataset.theme !== colours) draw(place);
+    else place.dataset.drawn = "true";
   };
   const charts = document.querySelectorAll(".chart");
   const seen = new IntersectionObserver((entries) => entries.forEach((entry) => {

@@ -11,6 +11,8 @@ from tests.support.logs import guesses, write_first_error_log
 ROWS = load_rows("sample")[::3]
 """Written and generated ones: enough to count, and quick to write eleven times."""
 SETTINGS = {"task": "misstep/processbench.sample"}
+LONG_NAME = "openai-api/vllm/Llama3.1-8B-PRM-Mistral-Data"
+"""Legends and menus must show it in full at any width."""
 
 
 def dataset(rows, name="sample"):
@@ -37,7 +39,7 @@ def folder(tmp_path_factory):
     ]
     write_run(folder / "voted.eval", votes, model="openai/gpt-4o-mini", rewards=rewards)
     replies = good["weak"]
-    write_run(folder / "sub" / "failed.eval", replies, model="openai/failed", failed=[ROWS[0].id])
+    write_run(folder / "sub" / "failed.eval", replies, model=LONG_NAME, failed=[ROWS[0].id])
     for status in ("cancelled", "started", "error"):
         write_run(folder / f"{status}.eval", replies, status=status)
     foreign = write_run(folder / "foreign.eval", replies, task="other/gpqa")

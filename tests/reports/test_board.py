@@ -96,6 +96,43 @@ def test_changed_text_of_a_file_is_refused(file, tmp_path):
         read_results(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"f1_score":0.0', '"f1_score":NaN', "NaN is no number of JSON"),
+        ('"f1_score":0.0', '"f1_score":true', "no file of results"),
+        (",-1,", ",true,", "no file of results"),
+        (",-1,", ",1.0,", "no file of results"),
+        ('"tokens": null', '"tokens": [-1, 5]', "no file of results"),
+        ('"created": "20', '"created": "2026-02-30", "x": "', "no file of results"),
+        ('"model": "', '"model": "\\u202e', "no file of results"),
+        ('"format": 1', '"format": 1, "note": "hello"', "no file of results"),
+    ],
+)
+def test_values_of_another_kind_are_refused(file, tmp_path, old, new, says):
+    path = write(tmp_path, file) / file.name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(MisstepError, match=says):
+        read_result_file(path)
+
+
+@pytest.mark.parametrize("text", ["[]", "", "hello", "[" * 100_000, "1", "null"])
+def test_other_files_are_refused(tmp_path, text):
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(MisstepError, match="no file of results"):
+        read_result_file(path)
+
+
+def test_the_board_shows_markup_as_text(file, tmp_path):
+    forged = changed(file, model="<script>alert(1)</script> a|b [x](javascript:alert(1))")
+    page = board_page(write(tmp_path, forged))
+    for part in ("<script", "[x](", " a|b"):
+        assert part not in page
+
+
 def test_forged_files_are_refused(file):
     wrong = next(i for i, one in enumerate(file.samples) if 0 <= one.label != one.verdict)
     sample = file.samples[wrong]
@@ -123,6 +160,10 @@ def test_forged_files_are_refused(file):
         "sample .*: its row is not": changed(file, samples=with_sample(cluster="another")),
         "'<b>', which is no pinned source": changed(file, imported=True, source="<b>"),
         "it has version 0 of processbench": changed(file, version="0"),
+        "did not read the rows of 'processbench'": changed(file, source="processbench"),
+        "did not read the rows of 'sample'": changed(file, settings={}),
+        "200 of the 3,400 rows of processbench": changed(file, source="processbench", settings={}),
+        "mathcheck does not have 200 rows": changed(file, imported=True, source="mathcheck"),
     }
     for message, one in forged.items():
         with pytest.raises(MisstepError, match=message):
@@ -131,15 +172,15 @@ def test_forged_files_are_refused(file):
 
 def test_files_of_one_source_have_the_same_rows(file, tmp_path):
     # Rows that are not at hand: only another file can tell that a label was changed.
-    recorded = changed(file, imported=True, source="mathcheck")
+    recorded = changed(file, imported=True, source="mathcheck").model_copy(update={"of": 516})
     other = file.samples[0]._replace(row="0" * 16)
     forged = changed(
         recorded, samples=[other, *file.samples[1:]], model="imported/b", log_sha256="1" * 64
-    )
+    ).model_copy(update={"of": 516})
     write(write(tmp_path, recorded), forged)
     with pytest.raises(MisstepError, match="another text or label than in"):
         read_results(tmp_path)
-    again = changed(recorded, model="imported/c")
+    again = recorded.model_copy(update={"model": "imported/c"})
     folder = write(write(tmp_path / "twice", recorded), again)
     with pytest.raises(MisstepError, match="the same log as"):
         read_results(folder)

@@ -22,7 +22,7 @@ from misstep.reports import (
     samples_frame,
     votes_curve,
 )
-from tests.reports.conftest import ROWS, dataset, write_run
+from tests.reports.conftest import LONG_NAME, ROWS, dataset, write_run
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_runs_tell_what_they_took(folder, good):
     assert voted["cost"] == pytest.approx(price)
     assert voted["cost_source"] == "list price"
     assert math.isnan(table.loc["openai/weak", "cost"])
-    assert table.loc["openai/failed", "errored"] == 1 / len(ROWS)
+    assert table.loc[LONG_NAME, "errored"] == 1 / len(ROWS)
     assert table.loc["openai/weak", "unparsed"] == good[1].metrics["first_error"]["unparsed"]
     assert (table["seconds_a_sample"] == 1.5).all()
 

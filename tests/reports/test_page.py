@@ -33,6 +33,7 @@ class Opened:
         self.complaints = []
         self.requests = []
         self.page = browser.new_context(**options).new_page()
+        self.page.set_default_timeout(60_000)
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -43,20 +44,15 @@ class Opened:
     def draw_all(self):
         """Until then the page grows, and a click may land beside its mark."""
         self.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        expect(self.page.locator(".chart:not([data-drawn])")).to_have_count(0, timeout=30_000)
+        expect(self.page.locator(".chart:not([data-drawn])")).to_have_count(0)
 
     def resize(self, width):
         """Change the width and wait until the charts have theirs."""
         self.page.set_viewport_size({"width": width, "height": 900})
-        unfit = (
-            "() => [...document.querySelectorAll('.chart')].filter(c => "
-            "+c.dataset.width !== c.clientWidth || !c.querySelector('svg') || "
-            "c.querySelector('svg').clientWidth > c.clientWidth).length"
+        self.page.wait_for_function(
+            "() => [...document.querySelectorAll('.chart')].every(chart => "
+            "chart.dataset.drawn && +chart.dataset.width === chart.clientWidth)"
         )
-        for _ in range(100):
-            if self.page.evaluate(unfit) == 0:
-                return
-            self.page.wait_for_timeout(100)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -148,10 +144,9 @@ def test_tables_sort_by_what_they_mean(chromium, page_file):
 
 def test_every_chart_is_also_a_table_and_a_picture(chromium, page_file):
     opened = Opened(chromium, page_file)
+    opened.draw_all()
     page = opened.page
     figure = page.locator("figure").first
-    figure.scroll_into_view_if_needed()
-    figure.locator("svg").first.wait_for()
     figure.locator("summary").click()
     expect(figure.locator("tbody tr")).to_have_count(4)
     saved = {}
@@ -224,7 +219,7 @@ def test_the_keyboard_goes_from_sample_to_sample(chromium, page_file):
     page.keyboard.press("Escape")
     expect(page.locator("dialog[open]")).to_have_count(0)
     # The browser tells the page of the closed dialog a moment later.
-    page.wait_for_function("location.hash === ''")
+    expect(page).to_have_url(re.compile("^[^#]*$"))
 
 
 def test_filters_in_words_find_what_they_say(chromium, page_file, runs, folder):
@@ -258,7 +253,7 @@ def test_filters_in_words_find_what_they_say(chromium, page_file, runs, folder):
     }
     for words, ids in wanted.items():
         lens.get_by_role("searchbox").fill(words)
-        expect(lens.locator(".meaning")).to_contain_text(f"{len(ids)} samples")
+        expect(lens.locator(".meaning")).to_have_text(re.compile(rf"^{len(ids)} samples"))
         shown = set(lens.locator(".list b").all_inner_texts())
         assert shown <= ids, words
         assert len(shown) == min(25, len(ids)), words
