@@ -47,7 +47,8 @@ def changed(file, **fields):
     """Return a file with other content and honest checksums and metrics."""
     content = file.model_dump() | fields
     samples = ResultFile.model_validate(content).samples
-    content |= {"rows": len(samples), "of": len(samples), "rows_sha256": rows_digest(samples)}
+    of = fields.get("of", len(samples))
+    content |= {"rows": len(samples), "of": of, "rows_sha256": rows_digest(samples)}
     content["metrics"] = stored_metrics(recomputed(samples, file.metrics))
     return ResultFile.model_validate(content)
 
@@ -172,15 +173,19 @@ def test_forged_files_are_refused(file):
 
 def test_files_of_one_source_have_the_same_rows(file, tmp_path):
     # Rows that are not at hand: only another file can tell that a label was changed.
-    recorded = changed(file, imported=True, source="mathcheck").model_copy(update={"of": 516})
+    recorded = changed(file, imported=True, source="mathcheck", of=516)
     other = file.samples[0]._replace(row="0" * 16)
     forged = changed(
-        recorded, samples=[other, *file.samples[1:]], model="imported/b", log_sha256="1" * 64
-    ).model_copy(update={"of": 516})
+        recorded,
+        samples=[other, *file.samples[1:]],
+        model="imported/b",
+        log_sha256="1" * 64,
+        of=516,
+    )
     write(write(tmp_path, recorded), forged)
     with pytest.raises(MisstepError, match="another text or label than in"):
         read_results(tmp_path)
-    again = recorded.model_copy(update={"model": "imported/c"})
+    again = changed(recorded, model="imported/c", of=516)
     folder = write(write(tmp_path / "twice", recorded), again)
     with pytest.raises(MisstepError, match="the same log as"):
         read_results(folder)
