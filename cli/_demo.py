@@ -99,8 +99,8 @@ def _print_example(console: Console, result: "Demo") -> None:
             words = "".join(segment.text for segment in line)
             style = "bold red" if wrong else ""
             console.print(shown(f"{head}{words}"), style=style, highlight=False)
-    said = ", ".join(f"{name} {_verdict(verdict)}" for name, verdict in result.verdicts())
-    console.print(shown(f"\nThe critics said: {said}.\n"), highlight=False)
+    said = "; ".join(f"{name}: {_verdict(verdict)}" for name, verdict in result.verdicts())
+    console.print(shown(f"\nThe critics said:\n{said}.\n"), highlight=False)
 
 
 def _verdict(verdict: int | None) -> str:

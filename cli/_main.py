@@ -87,20 +87,14 @@ def main() -> None:
 
 def _message(problem: Exception) -> str | None:
     """Return the message for an error that the user can correct, None for any other error."""
-    from rich.errors import MarkupError
-    from rich.text import Text
-
     from misstep._inspect_private import PrerequisiteError
-    from misstep.plain_text import printable
+    from misstep.plain_text import printable, without_markup
     from misstep.registry import MisstepError
 
     if isinstance(problem, MisstepError):
         return str(problem)
     if isinstance(problem, PrerequisiteError):
-        try:
-            return printable(Text.from_markup(str(problem.message)).plain)
-        except MarkupError:
-            return printable(str(problem.message))
+        return without_markup(str(problem.message))
     if isinstance(problem, OSError) and problem.errno in (ENOSPC, EDQUOT):
         where = f"{problem.filename}: " if problem.filename else ""
         return printable(

@@ -13,7 +13,7 @@ MAX_SIZE = "MISSTEP_MAX_SIZE"
 
 _READINGS = {
     "strict": "the headline scores",
-    "lenient": "as evidently meant",
+    "lenient": "also clear answers in another form",
     "published": "the original script of erroneous sections",
 }
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

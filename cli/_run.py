@@ -97,16 +97,17 @@ def _run(run: "SplitRun", processes: int, resuming: str, as_json: bool) -> None:
     # Joining makes as many objects as a run does. What it needs is loaded in the meantime.
     freeze_loaded_objects()
     Thread(target=_load_for_joining, daemon=True).start()
-    failed = []
+    failed: dict[str, list[str]] = {}
     jobs = [Job(run.folder, shard.index) for shard in left]
     for job, problem in local_processes(processes)(jobs):
         shard = run.shards[job.shard or 0]
         if problem is None:
             print_lines(console, [f"{shard} done"])
         else:
-            failed.append(f"{shard} {problem}")
+            failed.setdefault(problem, []).append(str(shard))
     if failed:
-        raise MisstepError("\n".join([*failed, resuming]))
+        lines = [f"{', '.join(shards)} {problem}" for problem, shards in failed.items()]
+        raise MisstepError("\n".join([*lines, resuming]))
     log = run.join()
     if as_json:
         print_json(results_object(log))

@@ -64,6 +64,7 @@ def mistake_finding(
         solver=judged_by.solver,
         scorer=[mistake_location(), first_error(registers="none"), subset_column()],
         config=judged_by.config,
+        metadata=judged_by.metadata,
         viewer=MISTAKE_VIEW,
         headline_metric=HeadlineMetric(scorer="mistake_location", metric="mean_task_accuracy"),
         version=evals()["mistake_finding"].version,

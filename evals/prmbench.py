@@ -66,6 +66,7 @@ def prmbench(
             subset_column(),
         ],
         config=judged_by.config,
+        metadata=judged_by.metadata,
         viewer=STEP_VALIDITY_VIEW,
         headline_metric=HeadlineMetric(scorer="step_validity", metric="prmscore"),
         version=evals()["prmbench"].version,

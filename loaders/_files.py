@@ -341,9 +341,10 @@ def _locked(path: Path, wait: bool) -> int | None:
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except FileNotFoundError:  # Another process has just deleted the empty folder.
-            continue
+            try:
+                file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            except FileNotFoundError:  # Another process has just deleted the empty folder.
+                continue
         except OSError as problem:
             raise DataError(
                 f"{path.parent}: cannot be written ({problem.strerror}). "

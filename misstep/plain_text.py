@@ -40,6 +40,17 @@ def rich_text(text: object) -> str:
     return escaped + "\\" if alone else escaped
 
 
+def without_markup(text: str) -> str:
+    """Return a text with Rich's markup removed, as Inspect's messages to the user have it."""
+    from rich.errors import MarkupError
+    from rich.text import Text
+
+    try:
+        return printable(Text.from_markup(text).plain)
+    except MarkupError:
+        return printable(text)
+
+
 def metric_key(name: str) -> str:
     """Return the name of a metric that contains a name from data, such as that of a subset.
 

@@ -7,7 +7,7 @@ import gc
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,6 +39,8 @@ from misstep.reports._samples import (
 
 NOTES = ("max_tokens",)
 """Keys of a log's metadata that hold notes on its settings."""
+_ROWS_WITHOUT_RESULT = "rows_without_result"
+"""The key for the number of rows of which an imported file had no result."""
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -308,10 +310,16 @@ def _run(
         epochs=spec.config.epochs or 1,
         usage=usage,
         headline_metric=headline.metric if headline else None,
-        notes=tuple(str((spec.metadata or {})[n]) for n in NOTES if n in (spec.metadata or {})),
+        notes=tuple(_notes(spec.metadata or {})),
         traits=_traits(log, samples),
         tags=_tags(spec),
     )
+
+
+def _notes(metadata: Mapping[str, Any]) -> Iterator[str]:
+    yield from (str(metadata[name]) for name in NOTES if name in metadata)
+    if isinstance(rows := metadata.get(_ROWS_WITHOUT_RESULT), int):
+        yield f"The imported file had no result for {rows:,} of the rows. They are not counted."
 
 
 def _traits(log: EvalLog, samples: Iterable[SampleRecord]) -> dict[str, Any]:

@@ -20,10 +20,11 @@ from inspect_ai.model import GenerateConfig, Model, get_model
 from inspect_ai.util import TokenLimit
 
 from misstep._inspect_private import PrerequisiteError
+from misstep.plain_text import without_markup
 from misstep.registry import MisstepError
 from misstep.runs._command import EvalCommand
 from misstep.runs._split_run import SplitRun, best_log
-from misstep.runs._workers import run_command, run_in_worker
+from misstep.runs._workers import MISTAKE, run_command, run_in_worker
 from misstep.scratch import scratch_folder
 
 _ATTEMPTS = 3
@@ -35,8 +36,8 @@ def run_eval_set(command: EvalCommand, log_dir: str) -> None:
     try:
         success = _succeeds(command, log_dir)
     except PrerequisiteError as error:
-        # A mistake of the user: the message says all.
-        sys.exit(f"{command.eval}: {error}")
+        # Inspect's message does not name the eval.
+        raise MisstepError(f"{command.eval}: {without_markup(str(error.message))}") from None
     sys.exit(0 if success else 1)
 
 
@@ -139,6 +140,8 @@ def run_job(job: Job, workers: int = 1, env: Mapping[str, str] | None = None) ->
     log = best_log(folder)
     if log is not None and log.status == "success":
         return None
+    if status == MISTAKE:
+        return f"stopped: {output}"
     return f"ended with status {status} and no finished log:\n{output}"
 
 

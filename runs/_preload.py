@@ -12,7 +12,8 @@ from misstep.runs._workers import collect_rarely, freeze_loaded_objects
 
 collect_rarely()
 
-from misstep._inspect_private import call_in_shared_session  # noqa: E402
+from misstep._inspect_private import PrerequisiteError, call_in_shared_session  # noqa: E402
+from misstep.plain_text import without_markup as without_markup  # noqa: E402
 
 [_command] = entry_points(group="console_scripts", name="inspect")
 _inspect = _command.load()
@@ -47,7 +48,8 @@ def run_inspect(arguments: Sequence[str]) -> None:
         if not str(problem).startswith("Model "):
             raise
         # Inspect ends in a traceback if it does not know the provider of a model.
-        sys.exit(f"{problem} Write provider/name, such as openai/gpt-4o-mini.")
+        message = f"{problem} Write provider/name, such as openai/gpt-4o-mini."
+        raise PrerequisiteError(message) from None
 
 
 def _wants_debug_messages(arguments: Sequence[str]) -> bool:

@@ -23,6 +23,9 @@ _PRELOADED = "misstep.runs._preload"
 _START_METHOD = "forkserver" if sys.platform == "linux" else "spawn"
 _OUTPUT_BYTES = 2_000
 """How much of the end of a worker's output is returned."""
+MISTAKE = 64
+"""The exit status of a worker that a mistake of the user stopped. Its output ends with the
+message."""
 _KEEP_STACKS = "glibc.pthread.stack_cache_size=268435456"
 """Keep the stacks of threads that ended. Inspect compresses each sample in twelve new threads."""
 
@@ -92,8 +95,12 @@ def _work(
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         # Raises here what the fork server passed over.
-        import_module(_PRELOADED)
-        function(*arguments)
+        preloaded = import_module(_PRELOADED)
+        try:
+            function(*arguments)
+        except preloaded.PrerequisiteError as mistake:
+            print(preloaded.without_markup(str(mistake.message)), flush=True)
+            sys.exit(MISTAKE)
     finally:
         # Servers that providers started are stopped here. Python before 3.14 does not do so in
         # processes of `multiprocessing`.

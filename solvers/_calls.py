@@ -8,10 +8,13 @@ from inspect_ai.log import transcript
 from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessage,
+    GenerateConfig,
     GenerateConfigArgs,
+    Model,
     ModelOutput,
     ModelUsage,
     get_model,
+    get_model_info,
 )
 from inspect_ai.solver import Generate, TaskState
 
@@ -29,6 +32,32 @@ from misstep.verdicts import READINGS
 
 SEED = 42
 """The seed of the first call. The next calls take 43, 44, and so on."""
+
+REASONING_TOKENS = 32_768
+"""The default of `--max-tokens` for a model that reasons before it answers, as in ProcessBench's
+script for such models."""
+
+
+def default_max_tokens(
+    usual: int, model: Model, config: GenerateConfig, reasoning: int = REASONING_TOKENS
+) -> int:
+    """Return the most tokens of a reply where the run does not say: more if the model reasons."""
+    info, effort = get_model_info(model), config.reasoning_effort
+    asked = config.reasoning_tokens or (effort is not None and effort != "none")
+    if effort == "none" or not (asked or (info and info.reasoning)):
+        return usual
+    return max(usual, min(reasoning, (info and info.output_tokens) or reasoning))
+
+
+def with_max_tokens(usual: int, reasoning: int = REASONING_TOKENS) -> GenerateConfigArgs:
+    """Return the limit of a reply as an option of a call, unless the run or the model has one.
+
+    A task that is made in Python does not know its model, so it has no limit of its own.
+    """
+    model, config = get_model(), active_generate_config()
+    if config.max_tokens is not None or model.config.max_tokens is not None:
+        return {}
+    return {"max_tokens": default_max_tokens(usual, model, config, reasoning)}
 
 
 async def ask(

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from inspect_ai.dataset import Sample
-from inspect_ai.model import GenerateConfig, ResponseSchema, get_model_info
+from inspect_ai.model import GenerateConfig, ResponseSchema
 from inspect_ai.solver import Solver
 from inspect_ai.util import json_schema, registry_create, registry_info
 
 from misstep._inspect_private import active_generate_config, active_model
 from misstep.registry import (
-    Domain,
     MisstepError,
     Tag,
     UnknownNameError,
@@ -40,7 +39,7 @@ from misstep.solvers._baselines import (
     section_range,
     uniform,
 )
-from misstep.solvers._calls import SEED
+from misstep.solvers._calls import REASONING_TOKENS, SEED, default_max_tokens
 from misstep.solvers._critique import critique, index_only, process_judging, sections_critique
 from misstep.solvers._step_labels import all_invalid, all_valid, label_steps, step_scores
 from misstep.solvers._stepwise import Calls, MistakeProtocol, find_mistake, reward, stepwise
@@ -109,7 +108,9 @@ def find_critic(
             raise MisstepError("adaptive and weighted need several votes: add -T votes=8.")
         if adaptive and weighted:
             raise MisstepError("adaptive counts votes, so it does not go with weighted.")
-        max_tokens, metadata = _max_tokens(prompt)
+        max_tokens, metadata = _max_tokens(
+            prompt.max_tokens, prompt.reasoning_max_tokens, by_solver=True
+        )
         return Critic(
             critique(domain, tag, votes, adaptive, weighted, context),
             GenerateConfig(
@@ -125,12 +126,13 @@ def find_critic(
     if votes != 1 or adaptive or weighted:
         raise MisstepError(f"votes={votes}: votes go with critic=critique, not {critic!r}.")
     if critic in ("stepwise", "reward"):
-        config = GenerateConfig(
-            temperature=judge.temperature, max_tokens=judge.max_tokens, seed=SEED
-        )
         by_steps = critic == "stepwise"
+        most, notes = judge.max_tokens, {}
+        if by_steps and judge.reply == "box":
+            most, notes = _max_tokens(judge.max_tokens)
         by_verdicts = stepwise(style, calls, wording) if by_steps else reward(style, threshold)
-        return Critic(by_verdicts, config)
+        config = GenerateConfig(temperature=judge.temperature, max_tokens=most, seed=SEED)
+        return Critic(by_verdicts, config, notes)
     if critic == "index_only":
         config = GenerateConfig(temperature=0.0, max_tokens=_INDEX_TOKENS, seed=SEED)
         return Critic(index_only(domain, tag), config)
@@ -144,21 +146,26 @@ def find_judging_critic() -> Critic:
     return Critic(process_judging(), GenerateConfig(temperature=0.0, max_tokens=512, seed=SEED))
 
 
-def _max_tokens(prompt: Domain) -> tuple[int, dict[str, Any]]:
-    """Return the default of `--max-tokens`, and a note for the log if the model reasons.
+def _max_tokens(
+    usual: int, reasoning: int = REASONING_TOKENS, by_solver: bool = False
+) -> tuple[int | None, dict[str, Any]]:
+    """Return the default of `--max-tokens`, and a note for the log if it depends on the model.
 
-    The model is known if Inspect makes the task for a run, by its name or file.
+    The model is known if Inspect makes the task for a run, by its name or file. A task that is made
+    in Python leaves the limit to its solver, if the solver can set it (`by_solver`).
     """
     model, config = active_model(), active_generate_config()
-    if model is None or config.max_tokens is not None:
-        return prompt.max_tokens, {}
-    info = get_model_info(model)
-    effort = config.reasoning_effort
-    asked = config.reasoning_tokens or (effort is not None and effort != "none")
-    if effort == "none" or not (asked or (info and info.reasoning)):
-        return prompt.max_tokens, {}
-    most = prompt.reasoning_max_tokens
-    most = min(most, (info and info.output_tokens) or most)
+    if config.max_tokens is not None or (model is None and not by_solver):
+        return usual, {}
+    if model is None:
+        note = (
+            f"The default of --max-tokens is {usual:,}. For a model that reasons before it answers "
+            f"it is {reasoning:,}, or the most that the model can write."
+        )
+        return None, {"max_tokens": note}
+    most = default_max_tokens(usual, model, config, reasoning)
+    if most == usual:
+        return usual, {}
     note = f"The default of --max-tokens is {most:,}, because {model} reasons before it answers."
     return most, {"max_tokens": note}
 
@@ -198,15 +205,11 @@ def find_agent_critic(
             "goes with critic=reward."
         )
     prompt = agent_prompts().labels
-    return Critic(
-        label_steps(context, wording),
-        GenerateConfig(
-            temperature=prompt.temperature,
-            top_p=prompt.top_p,
-            max_tokens=prompt.max_tokens,
-            seed=SEED,
-        ),
+    most, notes = _max_tokens(prompt.max_tokens)
+    config = GenerateConfig(
+        temperature=prompt.temperature, top_p=prompt.top_p, max_tokens=most, seed=SEED
     )
+    return Critic(label_steps(context, wording), config, notes)
 
 
 def find_attribution_critic(
@@ -233,8 +236,9 @@ def find_attribution_critic(
         )
     if wording not in get_args(Wording):
         raise UnknownNameError("wording", wording, get_args(Wording))
-    config = GenerateConfig(max_tokens=agent_prompts().attribution.max_tokens, seed=SEED)
-    return Critic(attribute(critic, ground_truth, wording), config)
+    most, notes = _max_tokens(agent_prompts().attribution.max_tokens)
+    config = GenerateConfig(max_tokens=most, seed=SEED)
+    return Critic(attribute(critic, ground_truth, wording), config, notes)
 
 
 def find_section_critic(
@@ -290,9 +294,9 @@ def find_mistake_critic(
     """
     if critic != "critique":
         return find_critic(critic, samples)
-    limit = find_mistake_prompt(protocol).max_tokens
-    config = GenerateConfig(temperature=0.0, max_tokens=limit, seed=SEED)
-    return Critic(find_mistake(protocol, wording, reading, calls), config)
+    most, notes = _max_tokens(find_mistake_prompt(protocol).max_tokens)
+    config = GenerateConfig(temperature=0.0, max_tokens=most, seed=SEED)
+    return Critic(find_mistake(protocol, wording, reading, calls), config, notes)
 
 
 def find_step_critic(

@@ -34,7 +34,7 @@ from misstep.registry import (
 )
 from misstep.samples import SolutionMetadata
 from misstep.scorers import judged_verdict, read_vote, tally
-from misstep.solvers._calls import draw_votes, reply_to
+from misstep.solvers._calls import draw_votes, reply_to, with_max_tokens
 from misstep.stores import VerdictRecord, leave_verdict, store_verdict
 from misstep.verdicts import NO_ERROR, Unread
 
@@ -135,7 +135,8 @@ def critique(
 
     The problem is the sample's input and the steps are `metadata["steps"]`. There is one user
     message and no system message. The votes are the choices of the output. Temperature, limits and
-    seed are Inspect's options. The task sets the domain's values as defaults.
+    seed are Inspect's options. The task sets the domain's values as defaults. Without a limit of
+    tokens, a reply has at most those of the domain, or more if the model reasons.
 
     Args:
         domain: The prompt: a name in `registry/domains.yaml`.
@@ -170,10 +171,13 @@ def critique(
         for part in parts:
             text = fill(prompt.template, {PROBLEM: state.input_text, SOLUTION: part.text})
             state.messages = [ChatMessageUser(content=text)]
+            limit = with_max_tokens(prompt.max_tokens, prompt.reasoning_max_tokens)
             if votes == 1:
-                state.output = await reply_to(state, generate, state.messages)
+                state.output = await reply_to(state, generate, state.messages, limit)
             else:
-                state.output = await draw_votes(state, generate, state.messages, votes, adaptive)
+                state.output = await draw_votes(
+                    state, generate, state.messages, votes, adaptive, config=limit
+                )
             state.messages.append(state.output.message)
             read = [read_vote(choice, "lenient") for choice in state.output.choices]
             if len(parts) > 1 and tally(read).verdict != NO_ERROR:

@@ -26,7 +26,7 @@ def test_a_solution_is_shown_with_its_wrong_step_and_every_verdict(shown):
     assert output.count("wrong →") == 1
     said = " ".join(output.split())
     for critic in (*BASELINES, "embedded/smollm2"):
-        assert f"{critic} no error" in said or f"{critic} step" in said
+        assert f"{critic}: no error" in said or f"{critic}: step" in said
 
 
 def test_one_table_has_every_critic_with_intervals(shown):

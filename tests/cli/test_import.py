@@ -12,7 +12,7 @@ from misstep.cli._main import cli
 from misstep.forge import sample_examples
 from misstep.loaders import recorded_runs
 from misstep.registry import MisstepError, taxonomy
-from misstep.reports import load_task
+from misstep.reports import load_task, read_run
 from misstep.scorers import Vote, first_error_table, score_votes
 from misstep.solvers import recorded
 from misstep.solvers._stepwise import first_below
@@ -202,7 +202,10 @@ def test_rows_without_a_result_are_named(tmp_path, own_file):
     file = write(tmp_path / "scores.jsonl", [{"id": "b", "prediction": 1}])
     logs, output = run_import(tmp_path / "logs", file, "--source", own_file)
     assert "2 of 3 rows have no result and are not counted: a, c" in output
-    assert logs["imported/unnamed"].eval.metadata["rows_without_result"] == 2
+    unnamed = logs["imported/unnamed"]
+    assert unnamed.eval.metadata["rows_without_result"] == 2
+    [note] = read_run(unnamed.location).notes
+    assert "no result for 2 of the rows" in note
     command = ["import", str(file), "--source", str(own_file), "--log-dir", str(tmp_path)]
     [content] = json.loads(CliRunner().invoke(cli, [*command, "--json"]).output)
     assert (content["missing"], content["samples"]) == (["a", "c"], 1)

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
+from errno import ENOENT
+from pathlib import Path
 
 import pytest
 
@@ -84,4 +86,14 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
         pytest.raises(MisstepError, match="cannot be written"),
         folder_lock(tmp_path / "file/logs"),
     ):
+        pass
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path, monkeypatch):
+    def mkdir(*_, **__):
+        raise FileNotFoundError(ENOENT, "No such file or directory")
+
+    # As in /proc, where no folder can be made.
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    with pytest.raises(MisstepError, match="cannot be written"), folder_lock(tmp_path / "logs"):
         pass

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
 
-from misstep.runs._workers import run_command, run_in_worker
+from misstep.runs._workers import MISTAKE, run_command, run_in_worker
 
 WAITING = """
 import atexit
@@ -97,8 +97,19 @@ def test_inspects_command_is_run_and_its_status_is_returned():
 def test_a_model_of_an_unknown_provider_is_one_line():
     arguments = ["eval", "misstep/processbench.sample", "--model", "nope/x", "--display", "none"]
     status, output = run_inspect(arguments)
-    assert status == 1
+    assert status == MISTAKE
     assert output.startswith("Model API nope of model 'nope/x' not recognized. Write provider/name")
+
+
+def test_a_mistake_of_the_user_is_its_message_without_traceback_and_markup(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    arguments = ["eval", "misstep/processbench.sample", "--display", "none", "--model"]
+    status, output = run_inspect([*arguments, "openai/gpt-4o-mini"])
+    assert status == MISTAKE
+    assert "No OPENAI_API_KEY" in output
+    assert "Traceback" not in output
+    assert "[bold]" not in output
 
 
 def test_a_command_that_fails_is_returned_with_its_output():

@@ -3,10 +3,17 @@
 from contextvars import copy_context
 
 import pytest
-from inspect_ai.model import GenerateConfig, get_model
+from inspect_ai import eval as run_task
+from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
 
+from misstep import processbench
 from misstep._inspect_private import set_active_models
-from misstep.solvers import find_critic
+from misstep.solvers import (
+    find_agent_critic,
+    find_attribution_critic,
+    find_critic,
+    find_mistake_critic,
+)
 
 
 def default_for(model, domain="mathematics", **config):
@@ -47,5 +54,68 @@ def test_a_number_of_the_user_needs_no_note():
     assert note == {}
 
 
-def test_without_a_run_the_default_is_that_of_the_domain():
-    assert find_critic("critique", []).config.max_tokens == 4096
+def test_a_task_made_in_python_leaves_the_default_to_the_solver_and_notes_it():
+    found = find_critic("critique", [])
+    assert found.config.max_tokens is None
+    assert "4,096" in found.metadata["max_tokens"]
+    assert "32,768" in found.metadata["max_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("options", "tokens"),
+    [
+        ({}, 4096),
+        ({"reasoning_tokens": 2000}, 32_768),
+        ({"reasoning_tokens": 2000, "max_tokens": 4096}, 4096),
+        ({"max_tokens": 50}, 50),
+    ],
+)
+@pytest.mark.parametrize("votes", [1, 2])
+def test_a_task_made_in_python_asks_for_as_many_tokens_as_its_model_needs(
+    tmp_path, options, tokens, votes
+):
+    task = processbench(source="sample", votes=votes)
+    model = get_model("mockllm/model", custom_outputs=lambda *_: output_of("\\boxed{-1}"))
+    [log] = run_task(task, model=model, limit=1, log_dir=str(tmp_path), display="none", **options)
+    calls = [event for event in log.samples[0].events if event.event == "model"]
+    assert {call.config.max_tokens for call in calls} == {tokens}
+
+
+def test_the_limit_of_a_model_is_kept(tmp_path):
+    model = get_model(
+        "mockllm/model",
+        config=GenerateConfig(max_tokens=70),
+        custom_outputs=lambda *_: output_of("\\boxed{-1}"),
+    )
+    task = processbench(source="sample")
+    [log] = run_task(task, model=model, limit=1, log_dir=str(tmp_path), display="none")
+    [call] = [event for event in log.samples[0].events if event.event == "model"]
+    assert call.config.max_tokens == 70
+
+
+def output_of(text):
+    output = ModelOutput.from_content("mockllm/model", text)
+    output.usage = ModelUsage()
+    return output
+
+
+@pytest.mark.parametrize(
+    ("find", "usual"),
+    [
+        (lambda: find_critic("stepwise", [], style="written"), 4096),
+        (lambda: find_agent_critic("labels", []), 8192),
+        (lambda: find_attribution_critic("all_at_once", []), 1024),
+        (lambda: find_mistake_critic("critique", []), 16),
+    ],
+)
+def test_other_critics_that_write_get_more_for_a_model_that_reasons(find, usual):
+    def in_run(model):
+        set_active_models(get_model(model, api_key="x"), GenerateConfig(), {})
+        return find()
+
+    plain = copy_context().run(in_run, "openai/gpt-4o-mini")
+    assert (plain.config.max_tokens, plain.metadata) == (usual, {})
+    reasons = copy_context().run(in_run, "openai/o3-mini")
+    assert reasons.config.max_tokens == 32_768
+    assert "openai/o3-mini" in reasons.metadata["max_tokens"]
+    assert find().config.max_tokens == usual
