@@ -127,10 +127,11 @@ def find_critic(
         raise MisstepError(f"votes={votes}: votes go with critic=critique, not {critic!r}.")
     if critic in ("stepwise", "reward"):
         by_steps = critic == "stepwise"
-        most, notes = judge.max_tokens, {}
+        settings: tuple[int | None, dict[str, Any]] = (judge.max_tokens, {})
         if by_steps and judge.reply == "box":
-            most, notes = _max_tokens(judge.max_tokens)
+            settings = _max_tokens(judge.max_tokens)
         by_verdicts = stepwise(style, calls, wording) if by_steps else reward(style, threshold)
+        most, notes = settings
         config = GenerateConfig(temperature=judge.temperature, max_tokens=most, seed=SEED)
         return Critic(by_verdicts, config, notes)
     if critic == "index_only":
