@@ -356,6 +356,8 @@ def served_rewards(pooling, tmp_path, problems, **options):
 @pytest.mark.parametrize("method", ["greedy", "beam", "best_of_n"])
 def test_a_reward_server_that_fails_is_an_error_of_the_sample(tmp_path, problems, method):
     def broken(text):
+        if any(solution.problem in text for solution in SOLUTIONS):
+            return [[0.1, 0.9]] * 3  # the probe at the start of the run
         raise ValueError("no such model")
 
     log = served_rewards(broken, tmp_path, problems, method=method, width=1)

@@ -129,6 +129,45 @@ def test_missing_rewards_are_said_to_be_missing_and_the_run_goes_on(
     assert metrics_of(log)["unparsed"] == pytest.approx(1 / 3)
 
 
+BROKEN = "the pooler has crashed"
+
+
+def fails_for_c(text):
+    if "3 + 3?" in text:
+        raise ValueError(BROKEN)
+
+
+def assert_error_of_c(log):
+    samples = {sample.id: sample for sample in log.samples}
+    assert BROKEN in samples["c"].error.message
+    assert not samples["c"].scores
+    assert all(samples[name].scores["first_error"].answer for name in "ab")
+    # The failed sample is in no metric.
+    assert metrics_of(log)["error_count"] + metrics_of(log)["correct_count"] == 2
+    assert metrics_of(log)["unparsed"] == 0
+
+
+def test_a_reward_call_that_fails_is_an_error_of_its_sample(tmp_path, own_file):
+    def pooling(text):
+        fails_for_c(text)
+        steps = text.split("<|im_start|>assistant\n")[1].count("<extra_0>")
+        return [[0.1, 0.9]] * steps
+
+    with OpenAIServer(pooling=pooling) as server:
+        model = get_model("prm/qwen2.5-math-prm-7b", base_url=server.url, memoize=False)
+        task = processbench(source=str(own_file), critic="reward")
+        assert_error_of_c(run_task(task, tmp_path / "logs", model, fail_on_error=False))
+
+
+def test_a_judges_call_that_fails_is_an_error_of_its_sample(serve, own_file):
+    def judge(request, choice):
+        fails_for_c(request.text)
+        return plus_or_minus(request, choice)
+
+    task = processbench(source=str(own_file), critic="reward", style="single_token")
+    assert_error_of_c(serve(task, judge, fail_on_error=False)[0])
+
+
 def test_a_reward_model_that_does_not_work_stops_the_run_before_its_first_solution(
     tmp_path, own_file
 ):
