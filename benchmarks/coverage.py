@@ -35,6 +35,8 @@ TRIALS = 1000
 NEGLIGIBLE = 1e-8
 """Counts of a smaller probability are left out."""
 AIM = (0.93, 0.97)
+_SAME = 0.002
+"""Coverages that differ by less count as the same."""
 
 
 class _Jeffreys(_Sample):
@@ -80,6 +82,16 @@ def f1_coverage(n: int, error: float, correct: float, method: type[_Sample] = _S
         estimate = _f1_of_counts(min(a, b), max(a, b), n, method)
         found += p * q * (estimate.lower <= truth <= estimate.upper)
     return found
+
+
+def f1_misses(n: int, error: float, correct: float) -> tuple[float, float]:
+    """Return how probable it is that F1's interval ends below the true F1, and begins above it."""
+    truth, below, above = harmonic_mean(error, correct), 0.0, 0.0
+    for (a, p), (b, q) in product(_counts(n, error), _counts(n, correct)):
+        estimate = _f1_of_counts(min(a, b), max(a, b), n, _Sample)
+        below += p * q * (estimate.upper < truth)
+        above += p * q * (estimate.lower > truth)
+    return below, above
 
 
 def nearest_coverage(n: int, accuracy: float) -> float:
@@ -193,13 +205,24 @@ def page() -> Iterator[str]:
         "Hits are whole numbers, so coverage moves in jumps. This table has, for one accuracy, the",
         "coverage nearest to 95% that any interval can have. Outside of 93 to 97% (in bold), no",
         "interval reaches the aim. The same holds for F1 if the other accuracy is much larger: F1",
-        "is then almost a function of the smaller one. These are the cells above that miss the",
-        "aim, and those with two small accuracies.",
+        "is then almost a function of the smaller one.",
         "",
     )
     yield from _table(
         ["n", *map(str, ACCURACIES)],
         [[str(n), *(_marked(nearest_coverage(n, p)) for p in ACCURACIES)] for n in SIZES],
+    )
+    yield from (
+        "",
+        "These are all cells of F1 that miss the aim. In some of them the coverage is the nearest",
+        "possible one of the smaller accuracy. In the others both accuracies are small. Then the",
+        "measured F1 is often 0, and its interval begins at 0, so it almost never ends below the",
+        "true F1. An interval that leaves out 2.5% at each end covers about 97.5% or more there.",
+        "",
+    )
+    yield from _table(
+        ["n", "accuracies", "coverage", "ends below", "begins above", "reason"],
+        [row for n in SIZES for row in _missed_cells(n)],
     )
     yield from (
         "",
@@ -251,6 +274,20 @@ SUMMARY = ("least", "mean", "most", "under 93%", "over 97%")
 
 def _cells() -> list[tuple[float, float]]:
     return [(a, b) for a in ACCURACIES for b in ACCURACIES if b <= a]
+
+
+def _missed_cells(n: int) -> Iterator[list[str]]:
+    """Yield a row for each cell of F1 that misses the aim, with the reason."""
+    for larger, smaller in _cells():
+        coverage = f1_coverage(n, larger, smaller)
+        if AIM[0] <= coverage <= AIM[1]:
+            continue
+        possible = nearest_coverage(n, smaller)
+        reason = "it almost never ends below"
+        if abs(coverage - possible) < _SAME:
+            reason = f"the nearest possible one of {smaller}"
+        numbers = map(_percent, (coverage, *f1_misses(n, larger, smaller)))
+        yield [str(n), f"{smaller}, {larger}", *numbers, reason]
 
 
 def _summary(values: Sequence[float]) -> list[str]:

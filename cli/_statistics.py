@@ -187,7 +187,10 @@ def power_of(
         title = f"Samples needed to tell {first} from {second}"
         print_table(console, power_table(title, needed))
     if gains:
-        title = f"Smallest gain that {' and '.join(what)} can show, in percentage points"
+        of = what[0]
+        if of.endswith((".eval", ".json")):
+            of = "this log" if len(what) == 1 else "these logs"
+        title = f"Smallest gain that {of} can show, in percentage points"
         print_table(console, power_table(title, gains))
     console.print(f"\n{power_method(aim)}", highlight=False)
 

@@ -104,7 +104,7 @@ def comparison_notes(comparison: Comparison) -> Iterator[str]:
         if contrast.more_samples is not None and _is_near(comparison, contrast):
             yield (
                 f"{contrast.first} and {contrast.second} are not told apart by {contrast.metric}. "
-                f"If the difference is as seen, about {contrast.more_samples:,} more samples would "
+                f"If the difference is as seen, {_about(contrast.more_samples)} more samples would "
                 f"decide (power {POWER:.0%})."
             )
     for contrast in comparison.contrasts:
@@ -119,6 +119,17 @@ def comparison_notes(comparison: Comparison) -> Iterator[str]:
                 f"{contrast.metric}: {contrast.second} {word} {contrast.first} by a margin of "
                 f"{percent(comparison.margin)} points."
             )
+
+
+_COUNTABLE = 1_000_000
+"""More samples than this are not counted: the difference is practically none."""
+
+
+def _about(count: int) -> str:
+    """A number of samples, rounded to two digits."""
+    if count > _COUNTABLE:
+        return f"more than {_COUNTABLE:,}"
+    return f"about {round(count, 2 - len(str(count))):,}"
 
 
 def _is_near(comparison: Comparison, contrast: Contrast) -> bool:
@@ -154,6 +165,9 @@ def comparison_method(comparison: Comparison) -> str:
         else ""
     )
     tests = len(comparison.contrasts)
+    correction = "There is one test, so its p-value needs no correction."
+    if tests > 1:
+        correction = f"Holm's correction is over all {tests} tests."
     clusters = ""
     if comparison.clusters < comparison.samples:
         clusters = f" of {comparison.clusters:,} clusters"
@@ -172,7 +186,7 @@ def comparison_method(comparison: Comparison) -> str:
         f"{comparison.reading} reading: {comparison.samples:,} paired samples{clusters}.{left_out} "
         "Metrics are in percent. Differences have 95% intervals: Newcombe's for shares, else from "
         f"{comparison.resamples:,} paired resamples of clusters. 'only A' counts the samples that "
-        f"only run A has right. {how} Holm's correction is over all {tests} tests."
+        f"only run A has right. {how} {correction}"
     )
 
 

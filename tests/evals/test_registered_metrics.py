@@ -209,12 +209,14 @@ def test_published_judgements_count_every_epoch():
 
 
 def test_final_answers_over_epochs(serve):
-    log, _ = serve(
-        guided_search(source="sample", method="plain"), lambda *_: r"\boxed{3}", limit=4, epochs=2
-    )
+    # Another answer, and more tokens, in the second epoch.
+    reply = once(r"\boxed{3}", r"In other words, it is \boxed{4}")
+    task = guided_search(source="sample", method="plain")
+    log, _ = serve(task, reply, limit=4, epochs=2, max_samples=1)
     got = metrics_of(log, "final_answer")
     assert (got["unanswered"], got["unfinished"]) == (0, 0)
     tokens = [sample.scores["final_answer"].metadata["budget"]["tokens"] for sample in log.samples]
+    assert len(set(tokens)) > 1
     assert got["mean_tokens"] == sum(tokens) / 8
     assert got["total_count"] == 4
 

@@ -256,6 +256,38 @@ def test_clusters_are_the_units_of_a_comparison(runs):
         assert clustered.independent.lower == pytest.approx(plain.lower, abs=1e-9)
 
 
+def test_the_permutation_test_of_f1_exchanges_whole_clusters(runs):
+    """The same, one permutation after another: all samples of a cluster are exchanged together."""
+    alone = {s.id: s.scores["first_error"].hit for s in runs.weak.samples}
+    # Neighbours in the ranking of hits share a cluster, so that whole clusters differ alike.
+    order = sorted(runs.strong.samples, key=lambda s: s.scores["first_error"].hit - alone[s.id])
+    cluster = {sample.id: f"c{place // 6}" for place, sample in enumerate(order)}
+    pair = [
+        replace(run, samples=[replace(s, cluster=cluster[s.id]) for s in run.samples])
+        for run in (runs.strong, runs.weak)
+    ]
+    ids = [s.id for s in pair[0].samples]
+    hits = np.array([[s.scores["first_error"].hit for s in run.samples] for run in pair])
+    has_error = np.array([s.has_error for s in pair[0].samples])
+    numbers = np.array([int(cluster[id][1:]) for id in ids])
+    random = np.random.default_rng(3)
+
+    def f1_difference(both):
+        values = [f1(run[has_error], run[~has_error]) for run in both]
+        return values[1] - values[0]
+
+    observed = f1_difference(hits)
+    drawn = []
+    for _ in range(6000):
+        swap = (random.random(numbers.max() + 1) < 0.5)[numbers]
+        drawn.append(f1_difference(np.where(swap, hits[::-1], hits)))
+    expected = np.mean(np.abs(drawn) >= abs(observed) - 1e-12)
+    [found] = compare(pair, metric="f1_score").contrasts
+    [single] = compare([runs.strong, runs.weak], metric="f1_score").contrasts
+    assert found.p == pytest.approx(expected, abs=0.025)
+    assert found.p > 3 * single.p
+
+
 def test_holms_correction_is_over_all_tests_of_a_call(runs):
     for group in ([runs.strong, runs.weak], [runs.strong, runs.weak, runs.voted]):
         contrasts = compare(group).contrasts
@@ -309,7 +341,9 @@ def test_the_number_of_samples_that_would_decide_is_that_of_power(runs):
     )
     assert contrast.samples + contrast.more_samples == pytest.approx(needed, rel=0.2)
     text = comparison_markdown(comparison, 0)
-    assert f"about {contrast.more_samples:,} more samples would decide" in text
+    about = float(f"{contrast.more_samples:.1e}")
+    assert f"about {about:,.0f} more samples would decide" in text
+    assert "There is one test, so its p-value needs no correction." in text
 
 
 def test_differing_samples_are_those_that_one_run_alone_has_right(runs):

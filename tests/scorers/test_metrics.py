@@ -64,6 +64,22 @@ def test_subsets_stand_apart_and_their_mean_is_plain():
     assert got["mean_subset_f1_score_lower"] <= 0.25 <= got["mean_subset_f1_score_upper"]
 
 
+def test_intervals_take_the_clusters_of_samples_as_their_units():
+    def width(clusters):
+        scores = many(20, 40, 30, 40)
+        for score, cluster in zip(scores, clusters, strict=True):
+            score.sample_metadata["cluster"] = cluster
+        got = figures(scores)
+        names = ("f1_score", "error_accuracy", "correct_accuracy")
+        return [got[f"{name}_upper"] - got[f"{name}_lower"] for name in names]
+
+    alone = width([None] * 80)
+    assert width([f"problem {i}" for i in range(80)]) == alone
+    # Ten samples of each problem, all right or all wrong.
+    for wide, narrow in zip(width([f"problem {i // 10}" for i in range(80)]), alone, strict=True):
+        assert wide > 2 * narrow
+
+
 def test_rows_without_a_subset_have_no_figures_by_subset():
     assert not [name for name in figures(many(1, 2, 1, 2)) if "subset" in name]
 
