@@ -368,7 +368,7 @@ def _predicted(verdict: Verdict | Unread, steps: int) -> str:
 
 def _labelled(verdict: Verdict | Unread, label: Verdict, steps: int) -> str:
     if label == NO_ERROR:
-        return "there is no error"
+        return "the solution has no error"
     wrong = f"the first wrong step is {label} (of 0 to {steps - 1})"
     if isinstance(verdict, Unread) or verdict < 0:
         return wrong

@@ -12,13 +12,13 @@ from misstep.verdicts import Unread
         (3, 1, "Predicted step 3; the first wrong step is 1 (of 0 to 3): 2 late."),
         (0, 1, "Predicted step 0; the first wrong step is 1 (of 0 to 3): 1 early."),
         (-1, 1, "Predicted no error; the first wrong step is 1 (of 0 to 3)."),
-        (-1, -1, "Predicted no error; there is no error."),
-        (2, -1, "Predicted step 2; there is no error."),
-        (9, -1, "Predicted step 9, which does not exist; there is no error."),
+        (-1, -1, "Predicted no error; the solution has no error."),
+        (2, -1, "Predicted step 2; the solution has no error."),
+        (9, -1, "Predicted step 9, which does not exist; the solution has no error."),
         (
             Unread.TRUNCATED,
             -1,
-            "No verdict: the reply reached the length limit; there is no error.",
+            "No verdict: the reply reached the length limit; the solution has no error.",
         ),
     ],
 )
