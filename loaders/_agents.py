@@ -5,14 +5,15 @@ The user's own transcripts have no labels. They come from an Inspect log or a fi
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from math import isnan
+from datetime import datetime
+from math import inf, isnan
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, TypeAlias
 
 from inspect_ai.dataset import Dataset, MemoryDataset, Sample
 from inspect_ai.log import EvalSample, read_eval_log
 from inspect_ai.scorer import value_to_float
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from misstep.generator import VERSION, WORLDS, trajectories
 from misstep.loaders._files import file_format, read_rows
@@ -26,12 +27,14 @@ from misstep.loaders._first_error import (
     load_rows,
     ordered,
 )
-from misstep.loaders._rows import validate_row, wrong_kind_message
+from misstep.loaders._rows import named, validate_row, whole_number, wrong_kind_message
 from misstep.loaders._trajectories import (
     RUNS_PER_QUERY,
     SET_ROWS,
     SETS,
+    STEP_LABELS,
     TRAJECTORY,
+    Index,
     StepLabel,
     read_messages,
 )
@@ -156,7 +159,23 @@ def has_step_labels(dataset: Dataset) -> bool:
 _BLIND = "__blind_"
 """Stands in the names of the published files, `<judge>/<set>__blind_<model>.jsonl`."""
 
-_Index = Annotated[int, Field(ge=0)]
+
+def _judged_labels(value: object) -> object:
+    """Return recorded labels by the places of messages; a value that is no label becomes None."""
+    if value is None:
+        return {}
+    found = dict(enumerate(value)) if isinstance(value, list) else value
+    if not isinstance(found, dict):
+        return value
+    return {str(place): _judged_label(label) for place, label in found.items()}
+
+
+def _judged_label(value: object) -> int | None:
+    try:
+        label = whole_number(value)
+    except ValueError:
+        return None
+    return label if label in STEP_LABELS else None
 
 
 class JudgementRow(BaseModel):
@@ -165,14 +184,14 @@ class JudgementRow(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
     dataset: str
-    total_index: _Index | None = None
-    query_index: _Index | None = None
-    sample_index: _Index | None = None
+    total_index: Index = None
+    query_index: Index = None
+    sample_index: Index = None
     annotator: str | None = None
-    step_labels: dict[str, StepLabel | None]
-    final_label: int | None = None
+    step_labels: Annotated[dict[str, StepLabel | None], BeforeValidator(_judged_labels)]
+    final_label: Any = None
     comment: str | None = None
-    updated_at: str = ""
+    time: Any = named("updated_at", "created_at", "timestamp", default=None)
     explanations: Any = None
 
     @property
@@ -219,7 +238,7 @@ def judgement_datasets(
             used.setdefault(name, {})[row.dataset] = None
             records = judges.setdefault(name, {})
             earlier = records.get(row.row_id)
-            if earlier is None or earlier.updated_at <= row.updated_at:
+            if earlier is None or _seconds(earlier.time) <= _seconds(row.time):
                 records[row.row_id] = row
     if not judges:
         raise DataError("The files hold no judgements.")
@@ -234,6 +253,16 @@ def judgement_datasets(
         )
         for name, records in judges.items()
     }
+
+
+def _seconds(time: object) -> float:
+    """Return a time stamp as a number; one that cannot be read is before all others."""
+    if isinstance(time, int | float):
+        return float(time)
+    try:
+        return datetime.fromisoformat(str(time).strip()).timestamp()
+    except ValueError:
+        return -inf
 
 
 def _judge(address: str, row: JudgementRow) -> str:

@@ -15,14 +15,13 @@ from misstep.loaders._rows import (
     Id,
     NonEmpty,
     Steps,
-    id_text,
     named,
     printed_list,
     row_format,
     row_kind,
     whole_number,
 )
-from misstep.loaders._trajectories import attribution_fields, trajectory_fields
+from misstep.loaders._trajectories import attribution_fields, printed, trajectory_fields
 from misstep.registry import RowKind
 from misstep.verdicts import NO_ERROR
 
@@ -36,6 +35,7 @@ _KEPT = (
 """Fields that are copied to the metadata. With the texts, a log would be three times as large."""
 
 _List = Annotated[list[Any], BeforeValidator(printed_list)]
+_StepNumber = Annotated[int, BeforeValidator(whole_number)]
 
 
 class DeltaRow(BaseModel):
@@ -187,7 +187,7 @@ class _PrmBenchRow(_Row):
     classification: NonEmpty
     modified_question: NonEmpty
     modified_process: Steps
-    error_steps: Annotated[list[int], BeforeValidator(printed_list)]
+    error_steps: Annotated[list[_StepNumber], BeforeValidator(printed_list)]
 
 
 PRMBENCH_GROUPS = {
@@ -225,13 +225,15 @@ class _MrBenRow(_Row):
     uuid: NonEmpty = Field(validation_alias="Question_UUID")
     subject: NonEmpty = Field(validation_alias="Subject")
     question: NonEmpty = Field(validation_alias="Question")
-    options: str | None = Field(default=None, validation_alias="Options")
+    options: Annotated[str | None, BeforeValidator(printed)] = Field(
+        default=None, validation_alias="Options"
+    )
     sampled_model: str | None = Field(default=None, validation_alias="Sampled_Model")
     steps: str | list[str] = Field(validation_alias="Model_Solution_Steps")
     correctness: Annotated[Literal["correct", "incorrect"], BeforeValidator(_lower)] = Field(
         validation_alias="Model_Solution_Correctness"
     )
-    error_step: Annotated[str, BeforeValidator(id_text)] = Field(
+    error_step: Annotated[str, BeforeValidator(lambda value: printed(value) or "")] = Field(
         validation_alias="Model_Solution_First_Error_Step"
     )
     # Texts, or lists of texts, as annotators left them.

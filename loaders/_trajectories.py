@@ -24,6 +24,10 @@ StepLabel = Literal[-1, 0, 1]
 STEP_LABELS: tuple[StepLabel, ...] = (-1, 0, 1)
 """Wrong or harmful; neutral; right and useful."""
 
+_Label = Annotated[StepLabel, BeforeValidator(whole_number)]
+Index = Annotated[int | None, BeforeValidator(lambda x: x if x is None else whole_number(x))]
+"""A place in a file or among queries."""
+
 SETS = ("hotpotqa", "gaia_dev", "bfcl", "tau2")
 """The sets of AgentProcessBench in the order of `total_index`."""
 SET_ROWS = 250
@@ -43,19 +47,17 @@ class TrajectoryRow(BaseModel):
     id: Annotated[NonEmpty | None, BeforeValidator(id_text)] = None
     subset: NonEmpty | None = None
     dataset: str | None = None
-    total_index: int | None = None
-    query_index: int | None = None
-    sample_index: int | None = None
+    total_index: Index = None
+    query_index: Index = None
+    sample_index: Index = None
     # Mostly a text. A task of several turns may be a list of messages.
     question: Any = None
     task_description: Any = None
     messages: Annotated[list[Any] | None, BeforeValidator(json_list)] = None
     tools: Annotated[list[Any], BeforeValidator(lambda x: printed_list(x or []))] = []
-    step_labels: dict[str, StepLabel] | None = None
-    label: Annotated[int | None, BeforeValidator(lambda x: x if x is None else whole_number(x))] = (
-        None
-    )
-    final_label: int | None = None
+    step_labels: dict[str, _Label] | None = None
+    label: Index = None
+    final_label: Any = None
     cluster: str | None = None
 
 
@@ -213,7 +215,7 @@ _FOLDERS = {"Algorithm-Generated": "algorithm", "Hand-Crafted": "hand"}
 """The folders of Who&When, and how the ids of their rows begin."""
 
 
-def _printed(value: object) -> object:
+def printed(value: object) -> object:
     """Return anything but nothing as text, as Python prints it: the published prompts do so."""
     return None if value is None else str(value)
 
@@ -221,7 +223,7 @@ def _printed(value: object) -> object:
 class HistoryEntry(BaseModel):
     """One entry of a log. The speaker is its name, or else its role."""
 
-    content: Annotated[str, BeforeValidator(lambda value: _printed(value) or "")] = ""
+    content: Annotated[str, BeforeValidator(lambda value: printed(value) or "")] = ""
     role: str | None = None
     name: str | None = None
 
@@ -243,10 +245,10 @@ class FailureRow(BaseModel):
     mistake_agent: NonEmpty
     mistake_step: Annotated[int, BeforeValidator(whole_number)]
     mistake_reason: str | None = None
-    ground_truth: Annotated[str | None, BeforeValidator(_printed)] = named(
+    ground_truth: Annotated[str | None, BeforeValidator(printed)] = named(
         "ground_truth", "groundtruth", default=None
     )
-    level: Annotated[str | None, BeforeValidator(_printed)] = None
+    level: Annotated[str | None, BeforeValidator(printed)] = None
     file: str | None = None
     """The path of the row's own file, if each row has one."""
 

@@ -262,6 +262,42 @@ def test_deleted_records_may_raise_the_published_accuracy_and_never_ours(verdict
     assert after["first_error_accuracy"] <= before["first_error_accuracy"]
 
 
+def test_judgements_are_read_as_the_published_script_reads_them(tmp_path):
+    """Numbers may be texts, labels may be a list or missing, and the newest record counts."""
+    gold = [
+        {"id": f"mine-{i}", "subset": "mine", "step_labels": {"0": 1, "2": -1}} for i in range(6)
+    ]
+    labels = [
+        {"0": "1", "2": "-1"},
+        {"0": 1.0, "2": float("nan"), "9": -1},
+        [1, 0, -1],
+        None,
+        {"0": 5, "2": "bad"},
+    ]
+    about = {"dataset": "mine", "annotator": "j", "updated_at": "2026-02-05T04:07:56Z"}
+    records = [
+        {**about, "total_index": str(i), "step_labels": one, "final_label": "x"}
+        for i, one in enumerate(labels)
+    ]
+    newest = {"total_index": 0, "step_labels": {"0": 0, "2": 0}}
+    records.insert(0, {**about, **newest, "updated_at": "2026-02-05T05:07:56.5+00:00"})
+    records.append({**about, **newest, "updated_at": None})
+    for name, rows in (("gold", gold), ("records", records)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    [judged] = judgement_datasets(
+        [str(tmp_path / "records.jsonl")], str(tmp_path / "gold.jsonl")
+    ).values()
+    found = {one.id: one.metadata["recorded"].get("labels") for one in judged}
+    assert found == {
+        "mine-0": [0, 0],
+        "mine-1": [1, None],
+        "mine-2": [1, -1],
+        "mine-3": [None, None],
+        "mine-4": [None, None],
+        "mine-5": None,
+    }
+
+
 def test_baselines_have_the_published_figures(real_data):
     known = figures(real_data)["trivial"]
     for subset in SETS:

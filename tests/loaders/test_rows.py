@@ -162,6 +162,23 @@ def test_odd_rows_of_mr_ben_are_kept():
     [row], bad = check_rows([(1, content)])
     assert not bad
     assert (row.label, row.steps[2]) == (2, "**Step 2**: b\nSolution: A")
+    changes = {"Options": ["A: 1", "B: 2"], "Model_Solution_First_Error_Step": None}
+    [row], bad = check_rows([(1, content | changes)])
+    assert not bad
+    # The published prompt prints the options as Python does.
+    assert row.extra["options"] == "['A: 1', 'B: 2']"
+    assert (row.label, row.extra["label_problem"]) == (len(row.steps), "no step is named")
+
+
+@pytest.mark.parametrize("steps", [[2, 9], ["2", " 9"], [2.0, 9.0], "[2, 9]"])
+def test_the_wrong_steps_of_prmbench_may_be_texts_of_numbers(steps):
+    content = {"idx": "p_1", "classification": "circular", "modified_question": "?"}
+    content |= {"modified_process": ["a", "", "c"], "error_steps": steps}
+    [row], bad = check_rows([(1, content)])
+    assert not bad
+    assert (row.label, row.extra["wrong_steps"]) == (1, [1])
+    _, [problem] = check_rows([(1, content | {"error_steps": [2.5]})])
+    assert "error_steps[0]: expected a whole number" in str(problem)
 
 
 def test_rows_of_other_tasks_of_mathcheck_are_told_by_their_task():

@@ -46,6 +46,13 @@ def test_a_row_may_name_the_first_wrong_step_alone():
     assert "labels are -1 or 0 to 1" in str(problem)
 
 
+@pytest.mark.parametrize("labels", [{"1": "0", "3": "-1"}, {"1": 0.0, "3": -1.0}])
+def test_labels_may_be_texts_of_numbers(labels):
+    [row], bad = checked(step_labels=labels, query_index="3", final_label="-1")
+    assert not bad
+    assert (row.label, row.extra["step_labels"]) == (1, [0, -1])
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -53,6 +60,8 @@ def test_a_row_may_name_the_first_wrong_step_alone():
         ({"step_labels": {"1": 0}}, "the assistant message 3 has no label"),
         ({"step_labels": {"one": 0}}, "keys must be places among the messages"),
         ({"step_labels": {"1": 0, "3": 2}}, "expected -1, 0 or 1; the value is 2"),
+        ({"step_labels": {"1": 0, "3": None}}, "step_labels[3]: expected a whole number"),
+        ({"step_labels": {"1": 0, "3": float("nan")}}, "step_labels[3]: expected a whole number"),
         ({"messages": [{"role": "user", "content": "?"}]}, "no assistant message"),
         ({"messages": [{"role": "boss", "content": "?"}]}, "messages[0] is not a chat message"),
         ({"messages": ["hello"]}, "messages[0] is not a chat message"),
