@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$])")
+_VIEWER_MARKDOWN = re.compile(r"([\\`*_\[\]|~$])")
 _NOT_IN_NAMES = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -72,6 +73,14 @@ def one_line(text: object) -> str:
 def markdown_text(text: object) -> str:
     """Return a text in one line, escaped for Markdown."""
     return _MARKDOWN.sub(r"\\\1", one_line(text)).replace("&", "&amp;")
+
+
+def viewer_text(text: object) -> str:
+    """Return a text in one line, escaped for Markdown in Inspect's viewer.
+
+    The viewer escapes HTML before it reads Markdown, so `<`, `>` and `&` stay as they are.
+    """
+    return _VIEWER_MARKDOWN.sub(r"\\\1", one_line(text))
 
 
 def printable_strings(content: Any) -> Any:  # noqa: ANN401

@@ -24,7 +24,7 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
-from misstep.plain_text import markdown_text, metric_values
+from misstep.plain_text import metric_values, viewer_text
 from misstep.samples import LabelMetadata, SolutionMetadata
 from misstep.scorers._intervals import Estimate, class_estimates, f1_estimate, mean_estimate, share
 from misstep.scorers._votes import (
@@ -411,7 +411,7 @@ def step_table(score: Score, label: Verdict, steps: Sequence[str]) -> str:
         if rewards:
             reward = rewards[step] if step < len(rewards) else None
             cells.append("–" if reward is None else f"{reward:.3f}")
-        cells.append(markdown_text(shortened(_own_text(steps[step], step), _FIRST_WORDS)))
+        cells.append(viewer_text(shortened(_own_text(steps[step], step), _FIRST_WORDS)))
         lines.append(f"| {' | '.join(cells)} |")
     quoted = {"Labelled": label, "Predicted": verdict}
     if label == verdict:
@@ -423,7 +423,7 @@ def quoted_steps(quoted: Mapping[str, int | None], steps: Sequence[str]) -> Iter
     """Yield the texts of steps as lines of Markdown, each below the name of its role."""
     for name, step in quoted.items():
         if step is not None and 0 <= step < len(steps):
-            text = markdown_text(shortened(_own_text(steps[step], step), _MOST_CHARACTERS))
+            text = viewer_text(shortened(_own_text(steps[step], step), _MOST_CHARACTERS))
             yield from ("", f"**{name}: step {step}**", "", text)
 
 

@@ -58,3 +58,9 @@ def test_steps_of_agents_are_quoted_by_their_own_words():
     assert "Find it" not in predicted
     # Other solutions have no such head.
     assert "\n\\[step 5\\] a" in step_table(score_votes([Vote(0, "0")], 0, 1), 0, ["[step 5] a"])
+
+
+def test_html_and_entities_of_a_step_are_left_to_the_viewer_which_escapes_them():
+    steps = ["<answer> a & b &lt; `c` </answer>"]
+    table = step_table(score_votes([Vote(0, "0")], -1, 1), -1, steps)
+    assert r"| <answer> a & b &lt; \`c\` </answer> |" in table
