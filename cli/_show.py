@@ -149,7 +149,9 @@ def write_report(
             kit = latex_files(logs.runs, reading, pictures)
             files |= {figures / name: text.encode() for name, text in kit.items()}
     write_output(files, "FILE")
-    click.echo(f"{output}  {len(logs.runs)} runs, {len(logs.skipped)} logs skipped")
+    runs, skipped = len(logs.runs), len(logs.skipped)
+    plural = "s" * (runs != 1), "s" * (skipped != 1)
+    click.echo(f"{output}  {runs} run{plural[0]}, {skipped} log{plural[1]} skipped")
     if figures is not None:
         click.echo(f"{figures}  {len(files) - 1} files{'; see paper.tex' if latex else ''}")
 

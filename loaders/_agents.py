@@ -405,6 +405,11 @@ def _log_samples(address: str, chosen: Chosen) -> Iterator[Found]:
             yield f"sample {number}", name, task, messages, {"transcript": sample.uuid}
 
 
+_MARKS = ("C", "P", "I", "N")
+"""Inspect's scores: correct, partly correct, incorrect, no answer."""
+_TRUTHS = ("yes", "true", "no", "false")
+
+
 def is_failed(sample: EvalSample) -> bool:
     """Return whether a sample ended in an error, has no score, or a score under 1."""
     if sample.error is not None or not sample.scores:
@@ -414,12 +419,22 @@ def is_failed(sample: EvalSample) -> bool:
 
 
 def _numbers(value: Any) -> Iterator[float]:  # noqa: ANN401
-    """Yield the numbers of a score, without those that its scorer could not give, which are nan."""
+    """Yield the numbers of a score, without those that its scorer could not give, which are nan.
+
+    A text that is no number and no mark, such as the name of a category, says nothing of a failure.
+    """
     parts = (
         value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
     )
-    numbers = (value_to_float()(part) for part in parts if part is not None)
-    return (number for number in numbers if not isnan(number))
+    as_number = value_to_float()
+    for part in parts:
+        mark = part in _MARKS or str(part).lower() in _TRUTHS
+        try:
+            number = as_number(part) if mark else float(part)
+        except (TypeError, ValueError):
+            continue
+        if not isnan(number):
+            yield number
 
 
 def _file_samples(address: str, left_out: dict[str, str]) -> Iterator[Found]:

@@ -309,12 +309,24 @@ def test_a_repeated_or_unusable_id_is_left_out_by_its_row(tmp_path):
 
 @pytest.mark.parametrize(
     ("values", "failed"),
-    [(["C"], False), (["I"], True), ([float("nan")], True), (["C", float("nan")], False)],
+    [
+        (["C"], False),
+        (["I"], True),
+        (["P"], True),
+        ([float("nan")], True),
+        (["C", float("nan")], False),
+        # The name of a category is no failure.
+        (["C", "hard"], False),
+        ([{"right": "yes", "set": "c"}, ["1.0", None]], False),
+        (["hard"], True),
+        (["No", 1], True),
+    ],
 )
-def test_a_sample_without_a_number_has_failed(values, failed):
+def test_a_sample_without_a_number_has_failed(values, failed, caplog):
     scores = {str(i): Score(value=value) for i, value in enumerate(values)}
     sample = EvalSample(id="a", epoch=1, input="x", target="y", scores=scores)
     assert is_failed(sample) == failed
+    assert not caplog.records
 
 
 def test_what_is_no_log_gets_one_message(tmp_path):
