@@ -107,14 +107,14 @@ def published_wording(name: str) -> PublishedWording:
 
 
 def fetch_wording(name: str) -> Iterator[Path]:
-    """Save every file of a published wording in the offline mirror, check it, and yield its path.
+    """Save each file of a published wording in the offline mirror, check it, and yield its path.
 
     Nothing is downloaded if the mirror has the texts in another form.
     """
     source = find_wording(name)
-    for file in source.files:
-        path = _evaluated_file(name, file) or _find_file(name, source, file)
-        yield path
+    yield from dict.fromkeys(
+        _evaluated_file(name, file) or _find_file(name, source, file) for file in source.files
+    )
     published_wording.cache_clear()
     published_wording(name)
 
