@@ -317,7 +317,7 @@ def test_a_repeated_or_unusable_id_is_left_out_by_its_row(tmp_path):
         (["C", float("nan")], False),
         # The name of a category is no failure.
         (["C", "hard"], False),
-        ([{"right": "yes", "set": "c"}, ["1.0", None]], False),
+        ([{"right": "yes", "set": "c", "no": None}, ["1.0"]], False),
         (["hard"], True),
         (["No", 1], True),
     ],
