@@ -13,19 +13,3 @@ from misstep.evals.prmbench import prmbench
 from misstep.evals.procedural import procedural
 from misstep.evals.processbench import processbench
 from misstep.evals.who_and_when import who_and_when
-
-__all__ = [
-    "adversarial_numinamath",
-    "agent_process",
-    "deltabench",
-    "deltabench_sections",
-    "error_recovery",
-    "first_errors",
-    "guided_search",
-    "mistake_finding",
-    "mr_ben",
-    "prmbench",
-    "procedural",
-    "processbench",
-    "who_and_when",
-]

@@ -12,7 +12,7 @@ from inspect_ai.solver import TaskState
 from misstep.plain_text import metric_values
 from misstep.samples import AttributionMetadata
 from misstep.scorers._first_error import quoted_steps, votes_of
-from misstep.scorers._intervals import share
+from misstep.scorers._intervals import metric_from, share
 from misstep.scorers._votes import tally
 from misstep.stores import AttributionRecord, critic_verdict
 from misstep.verdicts import Unread
@@ -98,11 +98,7 @@ TOLERANCES = (1, 3, 5)
 @metric(name="attribution_metrics", scores="unreduced")
 def attribution_metrics() -> Metric:
     """Accuracy of agent, step and both, steps within a tolerance, and a random guess beside."""
-
-    def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_metrics(scores))
-
-    return compute
+    return metric_from(_metrics)
 
 
 def attribution_table(epochs: Sequence[SampleScore]) -> dict[str, float]:

@@ -34,7 +34,7 @@ from misstep.scorers._first_error import (
     unread_shares,
     votes_of,
 )
-from misstep.scorers._intervals import Estimate, mean_estimate, share
+from misstep.scorers._intervals import Estimate, mean_estimate, metric_from, share
 from misstep.scorers._votes import REASONS, UNREAD_TEXT, tally
 from misstep.stores import critic_verdict
 from misstep.verdicts import NO_ERROR, Unread, Verdict
@@ -86,11 +86,7 @@ def detection(verdict: Verdict | None, label: Verdict) -> Detection:
 @metric(name="detection_metrics")
 def detection_metrics() -> Metric:
     """The share of errors found with its interval, and F1 with its other part."""
-
-    def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_detection_metrics(scores))
-
-    return compute
+    return metric_from(_detection_metrics)
 
 
 @metric(name="outcome_metrics", scores="unreduced")
@@ -201,11 +197,7 @@ _hit = value_to_float()
 @metric(name="location_metrics")
 def location_metrics() -> Metric:
     """Location accuracy as published, the mean over tasks, and over all rows, with intervals."""
-
-    def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_location_metrics(scores))
-
-    return compute
+    return metric_from(_location_metrics)
 
 
 def _location_metrics(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:

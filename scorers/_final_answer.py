@@ -30,7 +30,6 @@ from inspect_ai.scorer import (
     Score,
     Scorer,
     Target,
-    Value,
     metric,
     scorer,
     value_to_float,
@@ -39,7 +38,7 @@ from inspect_ai.solver import TaskState
 
 from misstep.plain_text import metric_values
 from misstep.samples import GroupMetadata
-from misstep.scorers._intervals import Estimate, share
+from misstep.scorers._intervals import Estimate, metric_from, share
 from misstep.stores import SearchResult, search_result
 
 LONGEST = 2_000
@@ -214,21 +213,13 @@ _value = value_to_float()
 @metric(name="answer_metrics")
 def answer_metrics() -> Metric:
     """Accuracy with its interval."""
-
-    def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_answer_metrics(scores))
-
-    return compute
+    return metric_from(_answer_metrics)
 
 
 @metric(name="search_metrics", scores="unreduced")
 def search_metrics() -> Metric:
     """The mean cost of a sample, and the shares without an answer, over all epochs."""
-
-    def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_search_metrics(scores))
-
-    return compute
+    return metric_from(_search_metrics)
 
 
 def answer_table(scores: Sequence[SampleScore], epochs: Sequence[SampleScore]) -> dict[str, float]:

@@ -6,11 +6,15 @@ ratios. `docs/coverage.md` shows how often these intervals contain the true valu
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from math import cos, hypot, inf, isfinite, isnan, nan, pi, sin, sqrt, tan
 from typing import TYPE_CHECKING, TypeAlias
+
+from inspect_ai.scorer import Metric, SampleScore, Value
+
+from misstep.plain_text import metric_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -432,3 +436,12 @@ def from_draws(value: float, draws: Draws, clusters: int = 0) -> Estimate:
     tail = (1 - LEVEL) / 2 * 100
     lower, upper = np.percentile(known, [tail, 100 - tail])
     return Estimate(value, float(lower), float(upper), float(known.std(ddof=1)))
+
+
+def metric_from(values: Callable[[list[SampleScore]], Iterable[tuple[str, float]]]) -> Metric:
+    """Return a metric of Inspect with several values by name, such as a rate and its interval."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        return metric_values(values(scores))
+
+    return compute

@@ -12,16 +12,14 @@ from inspect_ai.scorer import (
     Score,
     Scorer,
     Target,
-    Value,
     metric,
     scorer,
     value_to_float,
 )
 from inspect_ai.solver import TaskState
 
-from misstep.plain_text import metric_values
 from misstep.samples import GroupMetadata, WrongStepsMetadata
-from misstep.scorers._intervals import ratio
+from misstep.scorers._intervals import metric_from, ratio
 from misstep.verdicts import Unread, Verdict
 
 _hit = value_to_float()
@@ -82,11 +80,7 @@ def read_judged_step_published(text: str) -> str | None:
 @metric(name="judging_metrics", scores="unreduced")
 def judging_metrics() -> Metric:
     """Accuracy as MathCheck prints it, the plain mean over the types of question, and counts."""
-
-    def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_judging(scores))
-
-    return compute
+    return metric_from(_judging)
 
 
 def _judging(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:
@@ -126,11 +120,7 @@ def process_judging_published() -> Scorer:
 @metric(name="meta_reasoning_metrics")
 def meta_reasoning_metrics() -> Metric:
     """ReasonEval's macro F1 of solutions, and of the steps up to the first error."""
-
-    def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_meta_reasoning(scores))
-
-    return compute
+    return metric_from(_meta_reasoning)
 
 
 def _meta_reasoning(scores: list[SampleScore]) -> Iterator[tuple[str, float]]:

@@ -11,11 +11,11 @@ from itertools import product
 from statistics import mean
 from typing import Any, cast
 
-from inspect_ai.scorer import Metric, SampleScore, Value, metric
+from inspect_ai.scorer import Metric, SampleScore, metric
 
 from misstep.plain_text import metric_values
 from misstep.samples import MistakeMetadata, third_of
-from misstep.scorers._intervals import Estimate, paired_difference, paired_ratio, share
+from misstep.scorers._intervals import Estimate, metric_from, paired_difference, paired_ratio, share
 from misstep.stores import ALL_VARIATIONS, VARIATIONS, WRONG, RecoveryGrade, Variation
 from misstep.verdicts import Unread
 
@@ -69,11 +69,7 @@ class RecoverySample:
 @metric(name="recovery_metrics", scores="unreduced")
 def recovery_metrics() -> Metric:
     """The three rates with intervals, the recovery rate, and what shows how far to trust them."""
-
-    def compute(scores: list[SampleScore]) -> Value:
-        return metric_values(_registered(recovery_samples(scores)))
-
-    return compute
+    return metric_from(lambda scores: _registered(recovery_samples(scores)))
 
 
 def recovery_table(
