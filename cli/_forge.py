@@ -371,7 +371,7 @@ def make(
     critic_model: str | None,
     **settings: Any,  # noqa: ANN401
 ) -> None:
-    """Make a set and all that goes with it: analysis, build, review, card, critic, report.
+    """Make a set with all its parts: analysis, build, review, card, critic, report.
 
     The folder gets steps.svg (the analysis of the source), the built set with its card, the log of
     one critic, and report.md and report.html, which say which types of error the critic finds

@@ -106,8 +106,8 @@ def check(
     if not result.passes:
         raise MisstepError(f"{name}: {result.missing}")
     if as_json:
-        told = {"rewards": result.rewards, "gap": result.gap, "discriminates": result.discriminates}
-        print_json(told)
+        gap, discriminates = result.gap, result.discriminates
+        print_json({"rewards": result.rewards, "gap": gap, "discriminates": discriminates})
     else:
         _show(result, bos)
 

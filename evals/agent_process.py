@@ -5,8 +5,8 @@ assistant message -1 (wrong), 0 (neutral) or 1 (right). Rows and rule are the pu
 is the prompt with `wording=published`. Other critics name the first wrong step.
 
 Metric: F1, the harmonic mean of the accuracy on trajectories with a wrong step (exactly the first
-one) and without one. An unread label counts as wrong. StepAcc and FirstErrAcc by the published rule
-stand beside it; there an unread reply counts as "no error".
+one) and without one. An unread label counts as wrong. StepAcc and FirstErrAcc follow the published
+rule, which counts an unread reply as "no error".
 
 inspect eval evals/agent_process.py --model openai/gpt-4o-mini
 inspect eval evals/agent_process.py -T critic=critique -T votes=8 --model openai/gpt-4o-mini
@@ -88,7 +88,7 @@ def agent_process(
         solver=judged_by.solver,
         scorer=[
             first_error(votes, registers="main" if labelled else "all"),
-            # Labels are no text in a box, so there is one reading of them.
+            # Labels are not read from a box, so there is no lenient reading.
             *([] if critic == "labels" else [first_error_lenient(votes)]),
             *of_labels,
             subset_column(),

@@ -6,7 +6,7 @@ the same steps with a wrong one (IR), which are given as the model's own reasoni
 variations (-T variations=) compare this with the same steps given by the user (XC, XI), with a
 marker such as "Wait" after them (CRm, IRm), and with all steps but the last (IRp).
 
-Metric: the share of right answers in IR, beside NR and CR on the same problems. The strict scorer
+Metric: the share of right answers in IR, compared with NR and CR on the same problems. The strict scorer
 compares character by character, as published.
 
 inspect eval evals/error_recovery.py --model openai/gpt-4o-mini
@@ -83,7 +83,7 @@ def error_recovery(
             own in `continuations.yaml`.
         wording: Whose prompts: own, or published, which are read from the authors' repository.
         seed: The seed of generated problems.
-        max_tokens: The most tokens of a reply. `--max-tokens` overrides it.
+        max_tokens: The maximum number of tokens of a reply. `--max-tokens` overrides it.
         accept: The sha256 of a changed copy of a registered source that you want to use.
         order: The order of rows: interleaved, so that the first rows have all tasks, or published:
             as in the files.

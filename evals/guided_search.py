@@ -50,12 +50,12 @@ def guided_search(
         n: The number of candidates for a step, or of solutions.
         width: The number of paths that a beam search keeps.
         aggregation: How to combine the rewards of a solution or a path: last, min, product or mean.
-        max_steps: The most steps.
+        max_steps: The maximum number of steps.
         style: The prompts of a chat model that gives rewards: written, single_token or plain.
         continuation: Whether the policy continues its own turn (prefill) or is asked for the next
             step (prompt). auto depends on the provider.
-        budget: The tokens of policy and reward model together. A search starts no step after they
-            are used up. best_of_n and majority draw solutions until they are used up.
+        budget: The tokens of policy and reward model together. No step starts after they are used
+            up. best_of_n and majority draw solutions until they are used up.
         accept: The sha256 of a changed copy of a registered set that you want to use.
     """
     return Task(

@@ -4,8 +4,8 @@ Protocol: one of the paper's three ways of asking, at temperature 0: about the w
 each step, or about each step with reasoning. The rows are the published ones; the prompts are
 misstep's, or published with `-T wording=published`, which adds three worked examples.
 
-Metric: location accuracy, the share of rows with the right place or rightly without a mistake, as
-a mean over the five tasks.
+Metric: location accuracy, the share of rows whose first mistake is located exactly, or which are
+correctly said to have none. It is the mean over the five tasks.
 
 inspect eval evals/mistake_finding.py --model openai/gpt-4o-mini
 inspect eval evals/mistake_finding.py -T wording=published --model openai/gpt-4o

@@ -6,8 +6,8 @@ by halving the log. Rows and rule are the published ones, and so are the prompts
 `wording=published`. Every log has exactly one decisive mistake.
 
 Metric: the share of logs with the right agent, and with exactly the right step. A reply that names
-neither counts as wrong. The published rule stands beside it: there the step 1 is also right if 10
-or 21 was predicted. Compare with random_agent and random_step.
+neither counts as wrong. Other metrics follow the published rule, by which the step 1 is also right
+if 10 or 21 was predicted. Compare with random_agent and random_step.
 
 inspect eval evals/who_and_when.py --model openai/gpt-4o-mini
 inspect eval evals/who_and_when.py -T critic=binary_search --model openai/gpt-4o-mini

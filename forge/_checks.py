@@ -219,7 +219,7 @@ def compare_final_answer(example: Example) -> Comparison | None:
 
 
 async def compare_final_answer_async(example: Example) -> Comparison | None:
-    """Do the same in a separate process, for use in a run."""
+    """Compare the final answer with the right one in a separate process, for use in a run."""
     found = _compare_words(example)
     return await compare_answers(*found) if isinstance(found, tuple) else found
 

@@ -36,7 +36,7 @@ def display_spans(text: str) -> list[Span]:
             continue
         end = _end(text, place, closing, name)
         if end is None:
-            # There is none later either, so it is not searched again.
+            # No later one exists either, so it is not searched again.
             never.add(closing)
         else:
             spans.append((found.start(), end))

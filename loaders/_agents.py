@@ -1,4 +1,4 @@
-"""Trajectories of agents as samples: labelled ones, recorded judgements, and one's own transcripts.
+"""Trajectories of agents as samples: labelled, with recorded judgements, or without labels.
 
 The user's own transcripts have no labels. They come from an Inspect log or a file of chat messages.
 """
@@ -157,7 +157,7 @@ def has_step_labels(dataset: Dataset) -> bool:
 
 
 _BLIND = "__blind_"
-"""Stands in the names of the published files, `<judge>/<set>__blind_<model>.jsonl`."""
+"""A part of the names of the published files, `<judge>/<set>__blind_<model>.jsonl`."""
 
 
 def _judged_labels(value: object) -> object:
@@ -296,7 +296,7 @@ def _reason(explanations: object, places: list[int], labels: list[StepLabel | No
 
 
 Chosen: TypeAlias = Literal["failed", "all"]
-"""Which samples of a log are looked at."""
+"""Which samples of a log are used."""
 
 
 class TranscriptDataset(MemoryDataset):
@@ -383,11 +383,11 @@ def _nothing_to_judge(address: str, chosen: Chosen, left_out: Mapping[str, str])
     return f"{address}: it has no {'failed ' if chosen == 'failed' else ''}sample.{cure}"
 
 
-Found: TypeAlias = tuple[str, str, str, list[Message], dict[str, Any]]
+Transcript: TypeAlias = tuple[str, str, str, list[Message], dict[str, Any]]
 """The place, the id, the task, the messages and further metadata of a transcript."""
 
 
-def _log_samples(address: str, chosen: Chosen) -> Iterator[Found]:
+def _log_samples(address: str, chosen: Chosen) -> Iterator[Transcript]:
     try:
         log = read_eval_log(str(user_path(address)), resolve_attachments=True)
     except FileNotFoundError:
@@ -437,7 +437,7 @@ def _numbers(value: Any) -> Iterator[float]:  # noqa: ANN401
             yield number
 
 
-def _file_samples(address: str, left_out: dict[str, str]) -> Iterator[Found]:
+def _file_samples(address: str, left_out: dict[str, str]) -> Iterator[Transcript]:
     def refuse(number: int, reason: str) -> None:
         left_out[f"row {number}"] = reason
 

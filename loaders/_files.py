@@ -43,7 +43,7 @@ _BUFFER = 1 << 20
 
 
 Refuse = Callable[[int, str], None]
-"""What happens to a bad line or row, by its number and its problem."""
+"""A function that is called with the number and the problem of a bad line or row."""
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -128,9 +128,9 @@ def _rows(stream: IO[bytes], address: str, refuse: Refuse | None = None) -> Iter
 
 
 def _decoded(text: str) -> Any:  # noqa: ANN401
-    """Return the content of a JSON text, with U+FFFD for half a character.
+    """Return the content of a JSON text, with U+FFFD for each lone surrogate.
 
-    A reply that was cut inside an emoji has one; no file in UTF-8 can hold it.
+    A reply that was cut inside an emoji has one, and UTF-8 cannot hold it.
     """
     content = json.loads(text)
     if "\\ud" in text or "\\uD" in text:
@@ -371,7 +371,7 @@ def _locked(path: Path, wait: bool) -> int | None:
             os.truncate(file, 0)
             os.pwrite(file, json.dumps(record).encode(), 0)
             return file
-        os.close(file)  # The holder before deleted it.
+        os.close(file)  # The previous holder deleted it.
 
 
 def _is_at(file: int, path: Path) -> bool:

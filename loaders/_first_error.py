@@ -178,9 +178,9 @@ def subset_names(subset: Subsets) -> list[str] | None:
 
 
 def interleaved(rows: Sequence[T], group: Callable[[T], object]) -> list[T]:
-    """Return rows so that the first ones of the result have all groups, by their shares.
+    """Return rows in an order in which the first ones have all groups, in proportion.
 
-    The rows of a group keep their order. The result depends on nothing but the rows.
+    The rows of a group keep their order. The result depends only on the rows.
     """
     groups: dict[object, list[T]] = {}
     for row in rows:

@@ -1,6 +1,6 @@
 """Row formats of other benchmarks as first-error rows: DeltaBench, PRMBench, MR-Ben and others.
 
-A format is known by its columns. Labels become indices from 0, or NO_ERROR. DeltaBench's sections
+The columns of a row show its format. Labels become indices from 0, or NO_ERROR. DeltaBench's sections
 are steps. Two formats label the number that a step prints ("Step 3"), which need not be its place:
 `printed_steps` splits a solution by these numbers, and a row keeps them as `printed_numbers`.
 """
@@ -32,7 +32,7 @@ _KEPT = (
     *("task_l1", "task_l2", "origin", "error_type", "level"),
     *("model", "answer", "final_correct", "cluster"),
 )
-"""Fields that are copied to the metadata. With the texts, a log would be three times as large."""
+"""Fields that are copied to the metadata. Copies of texts would make logs three times as large."""
 
 _List = Annotated[list[Any], BeforeValidator(printed_list)]
 _StepNumber = Annotated[int, BeforeValidator(whole_number)]
@@ -281,7 +281,7 @@ def _mr_ben_fields(content: Fields, number: int) -> Fields:
 
 
 def _label(correct: bool, places: Sequence[int], steps: int, named: str) -> Fields:
-    """Return the label of a row, and what is odd about it."""
+    """Return the label of a row, and a flag if it is unusable or ambiguous."""
     if correct:
         return {"label": NO_ERROR}
     if not places:

@@ -41,7 +41,7 @@ FAMILIES = (
 _NEEDED: tuple[RowKind, ...] = ("problem",)
 
 
-class Problem(BaseModel):
+class ProblemRow(BaseModel):
     """A problem and its answer."""
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -72,12 +72,12 @@ def _set_name(source: str) -> str:
 def _read(source: str, accept: str | None) -> Iterator[Sample]:
     name = _set_name(source)
 
-    def read(number: int, content: dict[str, Any]) -> Problem:
+    def read(number: int, content: dict[str, Any]) -> ProblemRow:
         # Some sets have both `answer` and `final_answer`, one of them empty.
         known = {key: value for key, value in content.items() if value is not None}
         id = id_text(known.pop("id" if "id" in known else "unique_id", number - 1))
         numbered = isinstance(id, str) and id.isdigit()
-        return Problem.model_validate(known | {"id": f"{name}-{id}" if numbered else id})
+        return ProblemRow.model_validate(known | {"id": f"{name}-{id}" if numbered else id})
 
     for file in source_files(source, _NEEDED, accept=accept, more=[SAMPLE]):
         for problem in all_good(*validate_rows(file.rows, read), file.address, _NEEDED):

@@ -71,7 +71,7 @@ class RecordedResult(BaseModel):
 
     @property
     def decides_by_scores(self) -> bool:
-        """Whether the verdict comes from the scores. Critiques go before scores."""
+        """Whether the verdict comes from the scores. Critiques override scores."""
         return self.scores is not None and not self.critiques
 
     @property
@@ -256,7 +256,7 @@ def solution_datasets(files: Iterable[str]) -> dict[str, MemoryDataset]:
             [
                 _solutions_sample(solutions, model)
                 for solutions in problems.values()
-                # A reward model may have scored some of the sets of problems only.
+                # A reward model may have scored only some of the sets of problems.
                 if model in solutions[0].scores
             ],
             name="solutions",

@@ -23,7 +23,7 @@ _MAX_PRINTED = 4_000_000
 """Characters of a printed list. Python's parser takes about a hundred bytes of memory for each, so
 longer lists are not read."""
 _GSM8K_MARK = "####"
-"""Stands before the final answer in a solution of GSM8K."""
+"""The mark before the final answer in a solution of GSM8K."""
 
 NonEmpty = Annotated[str, Field(min_length=1)]
 

@@ -90,7 +90,7 @@ def source_files(
         addresses = sorted(glob(str(user_path(source))))
         if not addresses:
             raise DataError(f"{source}: no file has such a name.")
-        # Of a JSON file, each is a row.
+        # Each JSON file is one row.
         one_row = file_format(source) == ".json"
         for address in addresses:
             rows = parse_object(Path(address).read_bytes(), address) if one_row else None

@@ -29,7 +29,7 @@ from misstep.registry import DataError, WordingFile, WordingSource, WordingText,
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in a text where a value stands."""
+    """A place in a text that a value fills."""
 
     name: str
     """Our name of the value, or the expression in the file if it has no name of ours."""

@@ -1,9 +1,9 @@
-"""Equations in a text that a calculator can check, calculated again.
+"""Find the equations in a text that do not hold, as a calculator would.
 
-`3 + 4 = 8` is an arithmetic slip and not an error of reasoning. Checked are equations of numbers
-with fractions, powers, roots, factorials and binomial coefficients, ratios, and sums of like terms
-such as `2x + 3x = 6x`. An equation that needs any other knowledge is ignored: other equations with
-variables, functions, a modulus, another number base, or one that the text itself refutes.
+`3 + 4 = 8` is an arithmetic slip and not an error of reasoning. This module checks equations of
+numbers with fractions, powers, roots, factorials and binomial coefficients, ratios, and sums of
+like terms such as `2x + 3x = 6x`. It ignores all other equations: with other variables, with
+functions, a modulus or another number base, and those that the text itself refutes.
 """
 
 import re
@@ -143,12 +143,12 @@ def _starts_clean(before: str, side: str) -> bool:
 
 
 _UNIT = re.compile(r"\s*\\(?:text|mathrm|mbox)\s*\{")
-_GOES_ON = re.compile(r"\s*[\\%_^\[|°'√/]|[A-Za-z]|:\S|\s+[A-Za-z](?![A-Za-z])|…|\.[.\d\\]")
+_CONTINUATION = re.compile(r"\s*[\\%_^\[|°'√/]|[A-Za-z]|:\S|\s+[A-Za-z](?![A-Za-z])|…|\.[.\d\\]")
 """Text after an expression that belongs to it."""
 
 
 def _ends_clean(after: str) -> bool:
-    return _UNIT.match(after) is not None or _GOES_ON.match(after) is None
+    return _UNIT.match(after) is not None or _CONTINUATION.match(after) is None
 
 
 _LONG_DECIMAL = re.compile(r"\.\d{3}")
@@ -280,10 +280,10 @@ class _Expression:
                 value = _times(value, self._signed())
             elif self._take("/", "÷", "\\div"):
                 value = _times(value, {"": 1 / _number(self._signed())})
-                # What follows without a sign may stand below the line: 1/2x.
+                # A factor without a sign may belong to the denominator: 1/2x.
                 if self._next().isalpha() or self._next() in ("(", "\\sqrt", "√"):
                     raise ValueError("a denominator without end")
-            # But not before a fraction: 2 1/2 may be two and a half.
+            # A fraction is no such factor: 2 1/2 may be two and a half.
             elif follows in ("(", "\\sqrt", "√", *_BINOMIALS) or follows.isalpha():
                 value = _times(value, self._power())
             else:

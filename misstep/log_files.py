@@ -39,7 +39,7 @@ class NewLog:
 
     def add_member(self, name: str, content: bytes) -> None:
         """Write a sample that another log holds under this name."""
-        # Compression waits for no lock of Python. Few members wait for it in memory.
+        # Compression runs without Python's lock. Only a few members wait for it in memory.
         if len(self._writing) == _MOST_WAITING:
             self._writing.popleft().result()
         self._writing.append(self._thread.submit(self._archive.writestr, name, content))
@@ -87,9 +87,9 @@ def text_sample_summary(sample: EvalSample) -> EvalSampleSummary:
 
 
 _LONGEST, _SCANNED, _LONGEST_INPUT = 1024, 8192, 5120
-"""Characters of a text in a summary, those that are looked at, and those of an input."""
+"""The most characters of a text in a summary, of a text that is read for it, and of an input."""
 TOO_LONG = "Key removed from summary (> 1k)"
-"""What stands in a summary for a list or an object that is too long."""
+"""The text that replaces a list or an object that is too long for a summary."""
 
 
 def _short(text: str | None) -> str | None:
@@ -98,7 +98,7 @@ def _short(text: str | None) -> str | None:
     line = " ".join(text[:_SCANNED].split())
     if len(line) <= _LONGEST:
         return line
-    # The words before the last one are whole, and a last word without a hyphen is left out.
+    # All words but the last are whole. A last word without a hyphen is left out.
     start, end = line.rfind(" ", 0, _LONGEST - 2), line.find(" ", _LONGEST)
     if 0 < start < end <= start + _LONGEST and "-" not in line[start:end]:
         return f"{line[:start]}..."

@@ -13,8 +13,7 @@ _VIEWER_MARKDOWN = re.compile(r"([\\`*_\[\]|~$])")
 _NOT_IN_NAMES = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-"""Control characters, line separators, marks that reverse the direction of text, and halves of
-characters."""
+"""Control characters, line separators, marks that reverse the direction of text, and surrogates."""
 
 
 _BRACKET = re.compile(r"(?<!\\)(\\*)\[(?=([a-z#/@][^\[]*?\])?)")

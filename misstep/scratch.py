@@ -1,4 +1,4 @@
-"""Temporary folders. Those that killed processes left are removed at the next start."""
+"""Temporary folders. Folders that a killed process left behind are removed at the next start."""
 
 import os
 import shutil
@@ -10,12 +10,12 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows: such folders stay there.
+except ImportError:  # Windows: abandoned folders are not removed.
     fcntl = None  # type: ignore[assignment]
 
 _PREFIX = "misstep-"
 _LOCK = ".lock"
-"""The process that uses a folder holds this lock. It ends with the process, however that ends."""
+"""The process that uses a folder locks this file. The system ends the lock with the process."""
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def remove_abandoned() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
             if not folder.is_symlink() and folder.stat().st_uid == os.getuid():
-                # A folder without the lock is new: its process has not come to it yet.
+                # A folder without this file is new: its process has not made the file yet.
                 with (folder / _LOCK).open("r+") as lock:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     shutil.rmtree(folder, ignore_errors=True)

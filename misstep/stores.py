@@ -1,4 +1,4 @@
-"""What solvers leave in a sample's store, for scorers and reports.
+"""What solvers write to a sample's store, for scorers and reports.
 
 Write to the store with a StoreModel, such as `CriticVerdict`. Inspect leaves out fields that are
 None when it writes a model to a log, so such fields have defaults. Logs of earlier versions keep
@@ -121,7 +121,7 @@ class StepValidity(StoreModel):
 
 
 def critic_verdict(store: Store | Mapping[str, Any], output: ModelOutput) -> VerdictRecord | None:
-    """Return the verdict that a critic left as a value, or None if only its text tells."""
+    """Return the verdict that a critic left as a value, or None if it left only text."""
     prefix = f"{CriticVerdict.__name__}:"
     if f"{prefix}verdict" in store:
         # Each access to a field of a StoreModel validates it again: a plain record is faster.

@@ -2,7 +2,7 @@
 
 A step is one assistant message with its tool calls. All other messages are evidence: they are shown
 in place and never judged. The text of a step begins with the evidence since the step before it, so
-that a critic who reads steps in order sees what the agent saw.
+that a critic that reads steps in order sees what the agent saw.
 """
 
 import json
@@ -24,7 +24,7 @@ ERROR_KINDS = {"call": "tool call", "text": "text only"}
 NO_TEXT = "(the text of this step is not in the file)"
 """The text of a step whose label is known and whose messages are not."""
 
-_IMAGE = "[{kind}: not shown]"
+_NOT_SHOWN = "[{kind}: not shown]"
 
 
 class ToolCall(BaseModel):
@@ -95,7 +95,7 @@ class Message:
 
 
 def read_message(content: object) -> Message:
-    """Return a message in the format of the OpenAI API; raise ValueError if it is none."""
+    """Return a message in the format of the OpenAI API; raise ValueError if it is not one."""
     raw = _OpenAIMessage.model_validate(content)
     text, reasoning, media = _joined(raw.content)
     role: Any = {"developer": "system", "function": "tool"}.get(raw.role, raw.role)
@@ -115,7 +115,7 @@ def from_inspect(message: "ChatMessage") -> Message:
     content = message.content
     parts = content if isinstance(content, str) else [part.model_dump() for part in content]
     text, reasoning, media = _joined(parts)
-    # The result of a tool call that failed is empty: what went wrong stands beside it.
+    # The result of a failed tool call is empty, and `error` says what went wrong.
     if error := getattr(message, "error", None):
         text = "\n".join(filter(None, [f"[error: {error.message}]", text]))
     calls = getattr(message, "tool_calls", None) or ()
@@ -190,7 +190,7 @@ def _joined(content: str | list[Any] | dict[str, Any]) -> tuple[str, str, int]:
             reasoning.append(str(part.get("reasoning") or part.get("summary") or ""))
         else:
             media += 1
-            texts.append(_IMAGE.format(kind=str(kind or "a part of unknown type")[:40]))
+            texts.append(_NOT_SHOWN.format(kind=str(kind or "a part of unknown type")[:40]))
     return "\n".join(texts), "\n".join(reasoning), media
 
 
@@ -257,7 +257,7 @@ def render(
 
 def _evidence(message: Message, done: _Parts, longest: int | None) -> str:
     if message.role != "tool":
-        # In some worlds the user calls tools, too, and their results follow.
+        # In some environments the user calls tools too, and their results follow.
         lines = [message.text] if message.text or not message.calls else []
         return "\n".join([f"[{message.role}]", *lines, *map(str, message.calls)])
     text, cut = message.text, 0

@@ -1,7 +1,7 @@
-"""Calls of models: what a provider refuses, errors made short, an HTTP client, calls at once.
+"""Calls of models: refusals, shortened errors, an HTTP client, and concurrent calls.
 
-What a provider refused is read from the error of a failed call, in the words of real servers. The
-HTTP client is on aiohttp, which takes less CPU time than the client of openai or httpx.
+A refusal is recognised by the words of real servers in the error of a failed call. The HTTP client
+uses aiohttp, which takes less CPU time than the client of openai or httpx.
 """
 
 import json
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # aiohttp is slow to import
 
 
 class Refusal(StrEnum):
-    """A request that a provider refuses for what it is. The same request would fail again."""
+    """A kind of request that a provider does not accept. The same request would fail again."""
 
     TOO_LONG = "the prompt is too long"
     SEVERAL_CHOICES = "the provider returns one choice per request"
@@ -90,7 +90,7 @@ def refusal_of(error: BaseException) -> Refusal | None:
 
 
 def refusal_in(text: str) -> Refusal | None:
-    """Return what a refusal with this text is about, or None if it is about something else."""
+    """Return the kind of refusal that a text describes, or None."""
     return next((kind for kind, words in _WORDS.items() if words.search(text)), None)
 
 
@@ -169,7 +169,7 @@ def _shorten(error: BaseException, longest: int = _LONGEST) -> None:
 
 
 def _set(error: BaseException, name: str, value: object) -> None:
-    with suppress(AttributeError):  # of some errors it is a property
+    with suppress(AttributeError):  # some errors have it as a property
         setattr(error, name, value)
 
 
@@ -190,7 +190,7 @@ async def output_or_too_long(model: str, call: Awaitable[ModelOutput]) -> ModelO
 
 
 def check_logprobs(model: Model, need: str, instead: str) -> None:
-    """Raise an error if a model is known to give no logprobs, which `need` says what for."""
+    """Raise an error if a model is known to give no logprobs; `need` says what needs them."""
     name = ModelName(model)
     if not find_provider(name.api).gives_logprobs(name.name):
         raise ModelError(f"{need} needs logprobs, and {model} gives none. {instead}")
@@ -336,9 +336,9 @@ T = TypeVar("T")
 async def collect(*calls: Awaitable[T]) -> list[T]:
     """Make calls at the same time and return their results, each in a span of its own.
 
-    If calls fail, one of their errors is raised as it is. Inspect's own function raises a group
-    where several fail: a group says nothing of the cause, it is not retried, and a limit of the
-    sample that stands in it is not seen.
+    If calls fail, one of their errors is raised as it is. If several calls fail, Inspect's own
+    function raises a group. A group does not name the cause, it is not retried, and Inspect does
+    not see a limit of the sample inside it.
     """
     try:
         return await collect_in_spans(*calls)

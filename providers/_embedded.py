@@ -73,7 +73,7 @@ class EmbeddedAPI(Provider):
                 call.set_error(refused.error, time.monotonic() - started)
                 if refused.error.get("type") != "exceed_context_size_error":
                     return ModelError(f"llama.cpp refused the request: {refused}"), call
-                # The error is no part of the text: its numbers could be taken for a verdict.
+                # The text stays empty: numbers in the error could be read as a verdict.
                 empty = LlamaReply([LlamaChoice(finish_reason="length")] * n, 0, 0)
                 output = model_output(self.model_name, empty, config, max_tokens)
                 return output.model_copy(update={"error": str(refused)}), call

@@ -99,7 +99,7 @@ def request_body(
     return body | _constraint(config)
 
 
-def read_reply(chunks: list[dict[str, Any]]) -> LlamaReply:
+def join_chunks(chunks: list[dict[str, Any]]) -> LlamaReply:
     """Join the streamed chunks of one request, or raise RefusedError if an answer is missing."""
     choices: dict[int, LlamaChoice] = {}
     timings: dict[str, Any] = {}
@@ -280,7 +280,7 @@ class LlamaEngine:
             raise RefusedError({"message": str(error)}) from None
         if self._stopped(stop):
             raise StoppedError
-        return read_reply(chunks)
+        return join_chunks(chunks)
 
     def _stopped(self, stop: Event) -> bool:
         return stop.is_set() or self._closing.is_set()

@@ -78,7 +78,7 @@ class Fact(BaseModel):
 def read_facts(file: str, shape: type[T], folder: Path = FOLDER) -> T:
     """Return the content of a registry file, whose type is e.g. `dict[str, Source]`.
 
-    An error names the file, the key and the close match.
+    An error names the file, the key and the closest match.
     """
     content = read_yaml(folder / file)
     try:
@@ -158,7 +158,7 @@ class FactFile(Generic[T]):
         return facts | own
 
     def find(self, name: str | None = None) -> T:
-        """Return the entry with this name, or raise an error that lists the close ones."""
+        """Return the entry with this name, or raise an error that names the closest match."""
         return find_fact(self.kind, self.default if name is None else name, self())
 
 

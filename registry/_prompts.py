@@ -247,7 +247,7 @@ class ContinuationPrompts(Fact):
         return self
 
     def task(self, name: str) -> ContinuationTask:
-        """Return the task with this name, or raise an error that lists the close ones."""
+        """Return the task with this name, or raise an error that names the closest match."""
         return find_fact("task", name, self.tasks)
 
 

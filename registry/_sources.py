@@ -101,7 +101,7 @@ class Source(Fact):
     rows_alone: bool = False
     """Neither a commit nor a checksum is known, so only the number of rows is checked."""
     row_pins: dict[str, dict[str, str]] = Field(default_factory=dict)
-    """Values by which the pinned copy is told from another one, by id and field."""
+    """Values that other copies do not have, by id and field: they identify the pinned copy."""
     known_label_errors: dict[str, str] = Field(default_factory=dict)
     """Ids whose labels are reported as wrong, each with the report."""
 
@@ -174,13 +174,13 @@ benchmark's authors, read at run time from their repository."""
 
 
 class WordingText(Fact):
-    """Where one text stands in a Python file."""
+    """Where one text is in a Python file."""
 
     name: str
     """The variable, the key of a dict or the keyword argument whose value it is; `return` for the
     value that a function returns."""
     function: str | None = None
-    """The function it stands in; None for the top level of the file."""
+    """The function that contains it; None for the top level of the file."""
     nth: int = Field(default=0, ge=0)
     """Which one, if the name has several values there."""
     slots: dict[str, str] = Field(default_factory=dict)

@@ -75,11 +75,11 @@ def print_at_end() -> None:
     """Make runs of this process print their warnings and the command that shows their results.
 
     It is called when Inspect makes a task for a run, or in the run if the task was made before.
-    Inspect announces hooks that are there before, in every run of every package.
+    Inspect would announce a hook that is registered earlier, in every run of every package.
     """
     from inspect_ai.util import display_type
 
-    # Inspect calls every hook for every event of every sample, so there is none without need.
+    # Inspect calls every hook for every event of every sample, so it is added only if needed.
     if display_type() not in _SILENT:
         _add_hook()
 
@@ -96,7 +96,7 @@ def _add_hook() -> None:
             if command is None:
                 _print(logs)
             else:
-                # The command prints a table of results after the run. This goes below it.
+                # The command prints a table of results after the run. This is printed below it.
                 command.find_root().call_on_close(partial(_print, logs))
 
 

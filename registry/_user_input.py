@@ -106,7 +106,7 @@ _UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG,
 
 def parse_yaml(text: str) -> Any:  # noqa: ANN401
     """Return the content of a YAML text that may come from anybody, or raise yaml.YAMLError."""
-    # For each open list or mapping, its anchor and how many values it holds with all aliases.
+    # For each open list or mapping: its anchor, and how many values it holds with its aliases.
     opened: list[list[Any]] = [[None, 0]]
     sizes: dict[str | None, int] = {}
     for event in yaml.parse(text, _Loader):
@@ -187,12 +187,12 @@ def user_path(path: str) -> Path:
     return given.absolute() if given.exists() and not started.exists() else started
 
 
-_ALWAYS = {
+_SECRET_WORDS = {
     *("secret", "secrets", "password", "passwd", "passphrase", "authorization", "bearer"),
     *("credential", "credentials", "apikey", "header", "headers", "cookie", "cookies"),
 }
 """A name with one of these words holds a secret."""
-_AT_THE_END = {"key", "token", "auth", "pat", "pwd", "sig", "signature"}
+_SECRET_LAST_WORDS = {"key", "token", "auth", "pat", "pwd", "sig", "signature"}
 """A name that ends with one of these words holds a secret, unless it is a token of a model."""
 _MODEL_TOKENS = {"step", "bos", "eos", "pad", "unk", "sep", "stop", "start", "end", "single"}
 _OPTIONS = {"env"}
@@ -242,7 +242,7 @@ def _is_secret(name: str) -> bool:
     if not words or words[0] == "no":  # `--no-…` switches something off.
         return False
     is_model_token = words[-1] == "token" and len(words) > 1 and words[-2] in _MODEL_TOKENS
-    return bool(_ALWAYS.intersection(words)) or (words[-1] in _AT_THE_END and not is_model_token)
+    return bool(_SECRET_WORDS.intersection(words)) or (words[-1] in _SECRET_LAST_WORDS and not is_model_token)
 
 
 MAX_SIZE = "MISSTEP_MAX_SIZE"

@@ -41,7 +41,7 @@ from misstep.rewards._prm import (
 _BASE_URL = "MISSTEP_PRM_BASE_URL"
 _API_KEY = "MISSTEP_PRM_API_KEY"
 _MOST_TOKENIZED = 10_000
-"""How many texts the provider keeps tokenized. The steps of a search come again and again."""
+"""How many texts the provider keeps tokenized. A search sends the same steps many times."""
 _MAX_QUOTED = 2000
 """How many characters of a server's answer the log and the messages quote."""
 
@@ -99,7 +99,7 @@ class ServedPrmAPI(Provider):
         else:
             body["input"] = prm_input(self.prm, problem, steps, self.bos)
         if self.prm.values == "logits":
-            body["use_activation"] = False  # vLLM returns probabilities unless told otherwise
+            body["use_activation"] = False  # by default vLLM returns probabilities
         call = ModelCall.create(body, None)
         started = time.monotonic()
         response = await self._http.post(f"{self.url}{self.prm.route}", body, self.headers)

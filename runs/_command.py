@@ -18,8 +18,8 @@ _REFUSED = {
     "--log-dir": "give it to this command",
     "--log-format": "parts are written and joined as .eval logs",
 }
-_FAST = ("--no-log-realtime", "--no-score-display", "--ctl-server", "false", "--display", "log")
-"""Nobody watches a worker. These save a fifth of its time, and a table at its end."""
+_WORKER_OPTIONS = ("--no-log-realtime", "--no-score-display", "--ctl-server", "false", "--display", "log")
+"""Workers have no display. These options save a fifth of their time and print no table."""
 _CONNECTIONS = "max_connections"
 # As in Inspect's own identity of a task in an eval set.
 NOT_IN_RESULTS = {
@@ -32,7 +32,7 @@ NOT_IN_RESULTS = {
 }
 """Settings that cannot change results."""
 _OPAQUE = {"args", "extra_body"}
-"""Settings whose content has names of its own."""
+"""Settings whose keys are names of other programs."""
 
 
 class EvalCommand(BaseModel):
@@ -66,7 +66,7 @@ class EvalCommand(BaseModel):
         options: Sequence[str],
         max_connections: int | None = None,
     ) -> "EvalCommand":
-        """Read the arguments of the command line; refuse what does not go with a split run."""
+        """Read the arguments of the command line; refuse what a split run cannot do."""
         for name, cure in _REFUSED.items():
             if any(option.partition("=")[0] == name for option in options):
                 raise MisstepError(f"{name} does not go with a split run: {cure}")
@@ -125,7 +125,7 @@ class EvalCommand(BaseModel):
         return tasks[0].dataset
 
     def sample_range(self, size: int) -> tuple[int, int]:
-        """Return the range of samples that the limit leaves of this many."""
+        """Return the range of samples that the limit selects, of `size` samples."""
         start, stop = self.limit or (0, size)
         start, stop = min(start, size), min(stop, size)
         if start >= stop:
@@ -142,7 +142,7 @@ class EvalCommand(BaseModel):
         return [
             *("eval", self.eval),
             *(part for item in self.task_args.items() for part in ("-T", _argument(*item))),
-            *(*_FAST, *self.options, *_connections(self.max_connections)),
+            *(*_WORKER_OPTIONS, *self.options, *_connections(self.max_connections)),
             *(("--run-config", config_file) if self.config else ()),
             *("--limit", limit, "--log-dir", log_dir),
         ]
@@ -151,7 +151,7 @@ class EvalCommand(BaseModel):
         """Return the arguments of `inspect` that resume a part from its log."""
         general = self.config.get("generate_config", {}).get(_CONNECTIONS)
         connections = _connections(self.max_connections or general)
-        return ["eval-retry", log, *_FAST, *connections, "--log-dir", log_dir]
+        return ["eval-retry", log, *_WORKER_OPTIONS, *connections, "--log-dir", log_dir]
 
 
 def _result_settings(config: dict[str, Any]) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def _result_settings(config: dict[str, Any]) -> dict[str, Any]:
         for name, value in config.items()
         if name not in NOT_IN_RESULTS
     }
-    # No settings, and settings that say nothing, are the same.
+    # Empty settings count as no settings.
     return {name: value for name, value in kept.items() if value not in ({}, [], None)}
 
 

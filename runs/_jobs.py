@@ -118,7 +118,7 @@ Executor: TypeAlias = Callable[[Sequence[Job]], Iterator[tuple[Job, str | None]]
 
 
 def run_job(job: Job, workers: int = 1, env: Mapping[str, str] | None = None) -> str | None:
-    """Start a job, resume it, or find it done; return its problem with the output, or None.
+    """Start or resume a job unless it is done; return its problem with the output, or None.
 
     `workers` is how many share the connections of its model. `env` is added to the environment.
     """

@@ -1,7 +1,7 @@
 """A run that is split into shards: its folder, the state of each shard, and the joined log.
 
-The folder has the layout that Inspect's viewer knows. Beside the joined log `<name>.eval` stands
-`<name>.shards` with a folder for each shard. The viewer hides it once the joined log is there.
+The layout is one that Inspect's viewer knows: the folder `<name>.shards` has a folder for each
+shard, and the joined log is `<name>.eval` beside it. The viewer hides the folder if the log exists.
 
 The joined log is an ordinary log, with metrics over all samples. Samples are copied one at a time,
 so that a log of any size can be joined. Inspect's own reading and writing would hold all samples in
@@ -20,7 +20,7 @@ from zipfile import BadZipFile, ZipFile
 
 import fsspec
 
-# This import also teaches zipfile to read zstd, the compression of Inspect's logs.
+# With this import, zipfile can also read zstd, the compression of Inspect's logs.
 from inspect_ai.log import (
     EvalError,
     EvalLog,
@@ -102,7 +102,7 @@ def _copied(shard: ShardLog, target: NewLog, summaries: list[dict[str, Any]]) ->
     samples = []
     try:
         with fsspec.open(location, "rb") as stream, ZipFile(stream) as source:
-            # Of several members with one name the last one counts, and reading gives that one.
+            # If several members have one name, the last one counts, and `read` returns it.
             for name in dict.fromkeys(source.namelist()):
                 if name.startswith(SAMPLES):
                     content = source.read(name)
@@ -260,7 +260,7 @@ class _Plan(BaseModel):
     """All sample ids in the order of the eval, if shards are drawn at random.
 
     Every worker shuffles the samples with one seed and takes a range of them. A list of ids would
-    do as well, but Inspect matches ids as patterns, each against every sample.
+    also do, but Inspect matches ids as patterns, each against every sample.
     """
 
 
@@ -318,7 +318,7 @@ class SplitRun:
 
     @property
     def location(self) -> str:
-        """Where the joined log stands."""
+        """Where the joined log is."""
         return f"{self.folder.removesuffix('.shards')}.eval"
 
     @property

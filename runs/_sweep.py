@@ -1,4 +1,4 @@
-"""A sweep: its file, the names of its runs, how far each is, and running what is left."""
+"""A sweep: its file, the names and the progress of its runs, and how the rest is run."""
 
 import re
 from collections import Counter
@@ -89,7 +89,7 @@ class Sweep(_Strict):
     eval_config: EvalSettings = {}
     tags: list[str] = []
     pass_env: list[str] = []
-    """Names of environment variables that workers elsewhere get from here, such as API keys."""
+    """Names of environment variables that workers on other machines get, such as API keys."""
     report: str | None = None
     """A page on all runs, written into log_dir when they end. Their estimate is printed before."""
 

@@ -108,12 +108,12 @@ def continuation(
             async with span(variation, type="variation"):
                 finished = await _make_calls(state, generate, calls)
                 record = finished.record
-                told: dict[str, JsonValue] = {
+                details: dict[str, JsonValue] = {
                     "variation": variation,
                     "turn": record.turn,
                     "answer_role": record.answer_role,
                 }
-                transcript().info(told | ({"marker": record.marker} if record.marker else {}))
+                transcript().info(details | ({"marker": record.marker} if record.marker else {}))
                 if grader is not None and variation in WRONG:
                     record.grade = await _grade(grader, words, state, finished)
             return finished

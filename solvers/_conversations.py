@@ -195,7 +195,7 @@ def continue_reasoning(
     """Make the model continue the reasoning that ends `messages`; return how, and the output.
 
     If a trailing assistant message is refused, or if so planned, a request to continue is added.
-    None as request means that the reasoning ends with a marker, after which nothing may stand.
+    Without a request, the reasoning ends with a marker, after which no message may follow.
     """
     if plan.turn != "asked":
         try:
@@ -252,7 +252,7 @@ def variation_calls(
     options: ContinuationOptions,
     plan: TurnPlan,
 ) -> Generator[Call, ModelOutput, FinishedConversation]:
-    """Yield the calls of a variation; take in each output; return the conversation at the end."""
+    """Yield the calls of a variation, receive each output, and return the finished conversation."""
     steps = given_reasoning(about, variation, options.until, prompts.between_steps)
     notice, marker = options.notice_in(variation), options.marker_in(variation) if steps else None
     given = steps + (marker or "")

@@ -40,7 +40,7 @@ from misstep.solvers._search import (
     Continuation,
     Policy,
     Search,
-    text_of,
+    choice_text,
 )
 from misstep.stores import SampledSolutionRecord, SearchRecord, SearchResult
 
@@ -67,7 +67,7 @@ class SampledSolution:
         return aggregate([reward.value for reward in self.rewards], aggregation)
 
 
-async def draw_solutions(
+async def sample_solutions(
     policy: Policy, account: Account, n: int, budgeted: bool
 ) -> list[SampledSolution]:
     """Draw n solutions, or with a budget rounds of n until it is used up."""
@@ -75,7 +75,7 @@ async def draw_solutions(
     for _ in range(_MOST_ROUNDS if budgeted else 1):
         before = account.tokens["policy"]
         for choice in await policy.solutions(n):
-            text = text_of(choice).strip()
+            text = choice_text(choice).strip()
             cut = choice.stop_reason in ("max_tokens", "model_length")
             drawn.append(SampledSolution(text, last_boxed(text), cut))
         # If a server does not report its tokens, the budget would never be used up.
@@ -207,10 +207,10 @@ def guided_search(
         n: The number of candidates for a step, or of solutions.
         width: The number of paths that a beam search keeps.
         aggregation: How to combine the rewards of a solution or a path: last, min, product or mean.
-        max_steps: The most iterations of a search.
+        max_steps: The maximum number of iterations of a search.
         style: The prompts of a chat model that gives rewards.
         continuation: Whether the policy continues its own turn (prefill) or is asked (prompt).
-        budget: The most tokens of policy and reward model together.
+        budget: The maximum number of tokens of policy and reward model together.
 
     Raises:
         MisstepError: A number is out of range.
@@ -265,12 +265,12 @@ def guided_search(
             text = BLANK_LINE.join(steps)
             result = SearchResult(answer=path.answer, steps=steps, unfinished=unfinished)
         elif method == "plain":
-            [only] = await draw_solutions(policy, account, 1, budgeted=False)
+            [only] = await sample_solutions(policy, account, 1, budgeted=False)
             cut = "it reached the length limit" if only.cut else None
             text = only.text
             result = SearchResult(answer=only.answer, steps=only.steps, unfinished=cut)
         elif method == "majority":
-            solutions = await draw_solutions(policy, account, n, budget is not None)
+            solutions = await sample_solutions(policy, account, n, budget is not None)
             left.solutions = record_solutions(solutions)
             answers = [solution.answer for solution in solutions]
             voted = await majority_answer(answers)
@@ -278,7 +278,7 @@ def guided_search(
             text = shown.text
             result = SearchResult(answer=voted, steps=shown.steps, answers=answers)
         else:
-            solutions = await draw_solutions(policy, account, n, budget is not None)
+            solutions = await sample_solutions(policy, account, n, budget is not None)
             solutions = await with_rewards(await rewards(), state.input_text, solutions)
             left.solutions = record_solutions(solutions)
             given = [reward for one in left.solutions for reward in one.rewards]

@@ -192,7 +192,7 @@ class Policy:
         return [system, ChatMessageUser(content=asked)]
 
 
-def text_of(choice: ChatCompletionChoice) -> str:
+def choice_text(choice: ChatCompletionChoice) -> str:
     """Return the text of a choice, or nothing if it is the error text of a refused call."""
     refused = choice.stop_reason in ("model_length", "content_filter")
     return "" if refused else choice.message.text
@@ -207,7 +207,7 @@ def distinct_candidates(
     """
     candidates: dict[str, StepCandidate] = {}
     for choice in choices:
-        text = without_echo(text_of(choice), given)
+        text = without_echo(choice_text(choice), given)
         ended = choice.stop_reason == "stop" and not text.endswith(BLANK_LINE)
         # A server without stop sequences writes more than the one step that the prompt asks for.
         step = text.strip().split(BLANK_LINE)[0].strip()
@@ -219,7 +219,7 @@ def distinct_candidates(
 
 
 TRIES = 3
-"""The most tries of one step. A reward model that gives no rewards must not cost without end."""
+"""The most tries of one step: a reward model without rewards must not cost without end."""
 
 _LONGEST = 300
 """Characters of a candidate that the transcript shows. The store has the full text."""
