@@ -27,7 +27,7 @@ from misstep.reports import (
     import_records,
     planned_runs,
     read_logs,
-    recorded_runs,
+    reference_runs,
     results_files,
     run_planned,
     study_runs,
@@ -210,7 +210,7 @@ def reference(
     for planned in planned_runs(baselines, models):
         click.echo(f"{planned.eval}  {planned.label}", err=True)
         run_planned(planned, logs / "runs", samples, max_tokens)
-    recorded = recorded_runs(logs / "records")
+    recorded = reference_runs(logs / "records")
     runs = read_logs(logs / "runs").runs if (logs / "runs").is_dir() else []
     if not recorded and not runs:
         raise MisstepError(

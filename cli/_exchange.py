@@ -179,7 +179,13 @@ def submit(logs: tuple[str, ...], output: Path) -> None:
 
 
 @click.command("board")
-@click.option("--results", default="results", type=_RESULTS, help="Folder of files of results.")
+@click.option(
+    "--results",
+    default="results",
+    type=_RESULTS,
+    metavar="FOLDER",
+    help="Folder of files of results.",
+)
 @click.option("--data", is_flag=True, help="Compare all rows with their source; it may download.")
 @output_option("FILE", "Markdown file for the board.", default="docs/board.md")
 def board(results: Path, data: bool, output: Path) -> None:

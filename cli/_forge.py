@@ -80,7 +80,7 @@ _OPTIONS: tuple[Callable[[Callable[..., None]], Callable[..., None]], ...] = (
     count_option("--num-examples", 1000, 1, "Draw N solutions from the source."),
     click.option("--model", required=True, help="Model that injects errors, in Inspect's syntax."),
     click.option("--reviewer", help="Model of the blind review. Default: the injecting model."),
-    count_option("--votes", 3, 1, "Votes of the blind review of each original and each error."),
+    count_option("--votes", 3, 1, "Number of votes of the blind review of each solution."),
     click.option(
         "--no-review", is_flag=True, help="Build without a review. Labels are unconfirmed."
     ),

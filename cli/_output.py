@@ -136,7 +136,7 @@ def print_summary(console: Console, summary: "RunSummary") -> None:
 
 def print_runs(console: Console, summaries: "Sequence[RunSummary]") -> None:
     """Print several runs as a table for each data set: one line per run, with its warnings."""
-    from misstep.reports import metric_name
+    from misstep.reports import metric_name, percent
 
     groups: dict[tuple[str, str], list[RunSummary]] = {}
     for summary in summaries:
@@ -152,10 +152,10 @@ def print_runs(console: Console, summaries: "Sequence[RunSummary]") -> None:
             title=shown(" · ".join(dict.fromkeys(names))),
         )
         for one in runs:
-            known = {part.name: value_text(part) for part in one.parts}
+            known = {part.name: percent(part.value) for part in one.parts}
             label = (
                 one.model
-                if one.protocol in ("default", "baseline")
+                if one.protocol in ("default", "baseline", "imported")
                 else f"{one.model}, {one.protocol}"
             )
             mark = "[yellow](!)[/yellow] " if one.warnings else ""

@@ -52,6 +52,7 @@ _OPTIONS = (
         "--limit",
         type=SampleLimit(),
         callback=_first_samples,
+        metavar="N",
         help="Use only the first N samples of every eval.",
     ),
     json_option,

@@ -8,7 +8,13 @@ import click
 from rich.console import Console
 
 from misstep.boxes import without_last_box
-from misstep.cli._options import json_option, log_dir_option, max_size_option
+from misstep.cli._options import (
+    count_option,
+    json_option,
+    log_dir_option,
+    max_size_option,
+    output_option,
+)
 from misstep.cli._output import new_table, print_json, print_lines, shown, write_output
 from misstep.loaders import write_files
 from misstep.registry import MisstepError
@@ -40,18 +46,16 @@ _WIDTH = 160
 @click.command("find")
 @click.argument("log", metavar="LOG")
 @click.option("--model", help="The critic, a model by its name in Inspect.")
-@click.option("--all", "everything", is_flag=True, help="Look at all samples, not the failed ones.")
+@click.option("--all", "everything", is_flag=True, help="Judge all samples, not only failed ones.")
 @click.option(
     "--critic", default="critique", help="Critic: critique, labels, stepwise, or file.py@solver."
 )
-@click.option("--votes", default=1, type=click.IntRange(1), help="Votes that decide a critique.")
-@click.option("--context", type=click.IntRange(1), help="The critic's context in tokens.")
-@click.option(
-    "--tool-result-chars", type=click.IntRange(1), help="Cut the middle out of longer tool results."
+@count_option("--votes", 1, 1, "Number of votes that decide a critique.")
+@count_option("--context", None, 1, "The critic's context in tokens.")
+@count_option(
+    "--tool-result-chars", None, 1, "Cut the middle out of tool results of over N characters."
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write a page."
-)
+@output_option("FILE", "Also write a page with the steps and reasons to this file.")
 @click.option("--price", "price_only", is_flag=True, help="Print the estimated price and stop.")
 @log_dir_option()
 @json_option
@@ -149,7 +153,9 @@ def _need(transcripts: int, need: RunEstimate | None) -> str:
     metavar="FILE",
     help="File of the decisions. Default: reviews.jsonl in FOLDER, or FILE.reviews.jsonl here.",
 )
-@click.option("--port", default=0, type=click.IntRange(0, 65535), help="Port. 0: any free one.")
+@click.option(
+    "--port", default=0, type=click.IntRange(0, 65535), metavar="N", help="Port. 0: any free one."
+)
 @click.option("--open/--no-open", "browse", default=True, help="Open the page in the browser.")
 @json_option
 def review(

@@ -6,8 +6,8 @@ the same steps with a wrong one (IR), which are given as the model's own reasoni
 variations (-T variations=) compare this with the same steps given by the user (XC, XI), with a
 marker such as "Wait" after them (CRm, IRm), and with all steps but the last (IRp).
 
-Metric: the share of right answers in IR, compared with NR and CR on the same problems. The strict scorer
-compares character by character, as published.
+Metric: the share of right answers in IR, compared with NR and CR on the same problems. The strict
+scorer compares character by character, as published.
 
 inspect eval evals/error_recovery.py --model openai/gpt-4o-mini
 inspect eval evals/error_recovery.py@error-recovery.small --model openai/gpt-4o-mini

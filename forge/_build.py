@@ -16,7 +16,7 @@ from inspect_ai.model import Model
 
 from misstep.forge._calls import keep_answers
 from misstep.forge._example import Example
-from misstep.forge._files import data_files, dataset_card, json_lines
+from misstep.forge._files import data_files, dataset_card
 from misstep.forge._inject import InjectionResult
 from misstep.forge._task import (
     BuildSettings,
@@ -27,7 +27,7 @@ from misstep.forge._task import (
     logged_example,
     on_result,
 )
-from misstep.loaders import RawRow, folder_lock, write_files
+from misstep.loaders import RawRow, folder_lock, json_lines, write_files
 from misstep.registry import DataError, MisstepError, find_secret
 
 SETTINGS_FILE = "build.json"
@@ -96,7 +96,7 @@ def build_set(
         result = BuildResult(folder, draw, log.location)
         rejected = sorted(_sort_samples(log, result), key=lambda one: str(one["id"]))
         files = data_files(folder, result.examples)
-        files[folder / "rejects.jsonl"] = json_lines(rejected)
+        files[folder / "rejects.jsonl"] = json_lines(rejected).encode()
         files[folder / "README.md"] = dataset_card(result.examples, record, result.rejects).encode()
         write_files(files, _CURE)
         return result

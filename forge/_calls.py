@@ -1,7 +1,8 @@
 """The calls of a build: what is asked, how replies are read, and the file that keeps the answers.
 
 The file is JSON Lines: one line for each answer, written as it arrives, so that a build can resume.
-Lines are not trusted: an answer from the file is read and checked like any reply of a model. A line that cannot be read counts as no answer, and its call is made again.
+Lines are not trusted: an answer from the file is read and checked like any reply of a model. A line
+that cannot be read counts as no answer, and its call is made again.
 """
 
 import json

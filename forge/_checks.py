@@ -25,7 +25,7 @@ from misstep.forge._rewritten import (
 )
 from misstep.loaders import BadRow, read_rows
 from misstep.registry import DataError, taxonomy
-from misstep.scorers import Comparison, ComparisonOutcome, compare_answers, compare_texts
+from misstep.scorers import AnswerComparison, ComparisonOutcome, compare_answers, compare_texts
 
 
 class Check(StrEnum):
@@ -77,7 +77,7 @@ def _step_tolerance(steps: int) -> int:
     return max(1, steps // 10)
 
 
-def check_example(example: Example, comparison: Comparison | None) -> list[Failure]:
+def check_example(example: Example, comparison: AnswerComparison | None) -> list[Failure]:
     """Return the failures of all automatic checks of an example.
 
     AUTOMATIC_CHECKS apply to an example with an error, UNTOUCHED_CHECKS to one without.
@@ -117,7 +117,7 @@ def _position_failures(example: Example) -> Iterator[Failure]:
         yield Failure(Check.ERROR_IN_LAST_QUARTER, "too_early", detail)
 
 
-def _answer_failures(example: Example, comparison: Comparison | None) -> Iterator[Failure]:
+def _answer_failures(example: Example, comparison: AnswerComparison | None) -> Iterator[Failure]:
     check = Check.DIFFERENT_FINAL_ANSWER
     if not example.answer:
         yield Failure(check, "no_right_answer", "the original solution has no boxed answer")
@@ -209,7 +209,7 @@ _WORDED = re.compile(r"\\(?:text|mathrm|textbf|textit|operatorname)\s*\{([^{}]*)
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
 
 
-def compare_final_answer(example: Example) -> Comparison | None:
+def compare_final_answer(example: Example) -> AnswerComparison | None:
     """Compare the final answer with the right one in this process, on the main thread.
 
     None if one of the answers is missing.
@@ -218,13 +218,13 @@ def compare_final_answer(example: Example) -> Comparison | None:
     return compare_texts(*found) if isinstance(found, tuple) else found
 
 
-async def compare_final_answer_async(example: Example) -> Comparison | None:
+async def compare_final_answer_async(example: Example) -> AnswerComparison | None:
     """Compare the final answer with the right one in a separate process, for use in a run."""
     found = _compare_words(example)
     return await compare_answers(*found) if isinstance(found, tuple) else found
 
 
-def _compare_words(example: Example) -> Comparison | tuple[str, str] | None:
+def _compare_words(example: Example) -> AnswerComparison | tuple[str, str] | None:
     """Compare by the words in the answers, or return the formulas that are left to compare."""
     if not example.answer or not example.final_answer:
         return None
@@ -233,13 +233,13 @@ def _compare_words(example: Example) -> Comparison | tuple[str, str] | None:
         # Both have the same words, such as units: the rest decides.
         given, right = _WORDED.sub(" ", given), _WORDED.sub(" ", right)
         if not given.strip() and not right.strip():
-            return Comparison(ComparisonOutcome.SAME, "the same words")
+            return AnswerComparison(ComparisonOutcome.SAME, "the same words")
     else:
         given, right = _WORDED.sub(r"\1", given), _WORDED.sub(r"\1", right)
     if given.lower().split() == right.lower().split():
-        return Comparison(ComparisonOutcome.SAME, "the same words")
+        return AnswerComparison(ComparisonOutcome.SAME, "the same words")
     if _WORD.search(given) or _WORD.search(right):
-        return Comparison(ComparisonOutcome.UNDECIDED, f"answers in words: {given}; {right}")
+        return AnswerComparison(ComparisonOutcome.UNDECIDED, f"answers in words: {given}; {right}")
     return given, right
 
 

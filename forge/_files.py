@@ -1,7 +1,6 @@
 """The files of a built set: data, card with baselines, upload; and the set as samples."""
 
 import io
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from misstep.loaders import (
     check_rows,
     first_error_dataset,
     first_error_sample,
+    json_lines,
     ordered,
 )
 from misstep.registry import MisstepError, corpora, fill
@@ -40,14 +40,9 @@ def data_files(folder: Path, examples: Iterable[Example]) -> dict[Path, bytes]:
     """Return the contents of the data files. Rows are sorted by id."""
     rows = [example.row() for example in sorted(examples, key=lambda example: example.id)]
     return {
-        folder / f"{DATA_NAME}.jsonl": json_lines(rows),
+        folder / f"{DATA_NAME}.jsonl": json_lines(rows).encode(),
         folder / f"{DATA_NAME}.parquet": _parquet(rows),
     }
-
-
-def json_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """Return rows as JSON Lines."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
 def _parquet(rows: list[dict[str, Any]]) -> bytes:

@@ -10,7 +10,7 @@ from misstep.loaders._agents import (
     trajectory_dataset,
     transcript_dataset,
 )
-from misstep.loaders._files import RawRow, folder_lock, read_rows, write_files
+from misstep.loaders._files import RawRow, folder_lock, json_lines, read_rows, write_files
 from misstep.loaders._first_error import (
     FirstErrorRow,
     RowOrder,

@@ -18,7 +18,7 @@ import re
 import socket
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from errno import EACCES, EAGAIN, EISDIR
@@ -258,6 +258,11 @@ def _parquet_rows(stream: IO[bytes], address: str) -> Iterator[RawRow]:
                 yield number, row
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as problem:
         raise DataError(f"{address}: not a valid Parquet file ({problem}).") from None
+
+
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as JSON Lines."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def _check_target(target: Path) -> None:

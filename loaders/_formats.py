@@ -1,8 +1,9 @@
 """Row formats of other benchmarks as first-error rows: DeltaBench, PRMBench, MR-Ben and others.
 
-The columns of a row show its format. Labels become indices from 0, or NO_ERROR. DeltaBench's sections
-are steps. Two formats label the number that a step prints ("Step 3"), which need not be its place:
-`printed_steps` splits a solution by these numbers, and a row keeps them as `printed_numbers`.
+The columns of a row show its format. Labels become indices from 0, or NO_ERROR. DeltaBench's
+sections are steps. Two formats label the number that a step prints ("Step 3"), which need not be
+its place: `printed_steps` splits a solution by these numbers, and a row keeps them as
+`printed_numbers`.
 """
 
 import re

@@ -3,7 +3,7 @@
 from misstep.registry._facts import (
     Citation,
     Price,
-    Provider,
+    ProviderFacts,
     PublishedResult,
     PublishedTable,
     RecordedOutputs,

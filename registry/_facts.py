@@ -186,7 +186,7 @@ def price_of(model: str) -> Price | None:
     return prices().get(service_model(model))
 
 
-class Provider(Fact):
+class ProviderFacts(Fact):
     """What a provider of Inspect accepts and how it handles the end of a conversation."""
 
     continues: bool = False
@@ -213,12 +213,12 @@ class Provider(Fact):
         return self.without_logprobs is None or not re.match(self.without_logprobs, model)
 
 
-_providers = FactFile("providers.yaml", Provider, "provider")
+_providers = FactFile("providers.yaml", ProviderFacts, "provider")
 
 
-def find_provider(name: str) -> Provider:
+def find_provider(name: str) -> ProviderFacts:
     """Return the provider with this name; a provider that is not listed begins a new message."""
-    return _providers().get(name, Provider())
+    return _providers().get(name, ProviderFacts())
 
 
 Percent = Annotated[float, Field(ge=0, le=100)]

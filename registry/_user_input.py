@@ -242,7 +242,9 @@ def _is_secret(name: str) -> bool:
     if not words or words[0] == "no":  # `--no-…` switches something off.
         return False
     is_model_token = words[-1] == "token" and len(words) > 1 and words[-2] in _MODEL_TOKENS
-    return bool(_SECRET_WORDS.intersection(words)) or (words[-1] in _SECRET_LAST_WORDS and not is_model_token)
+    return bool(_SECRET_WORDS.intersection(words)) or (
+        words[-1] in _SECRET_LAST_WORDS and not is_model_token
+    )
 
 
 MAX_SIZE = "MISSTEP_MAX_SIZE"

@@ -102,7 +102,7 @@ from misstep.reports._reference import (
     Demo,
     import_records,
     planned_runs,
-    recorded_runs,
+    reference_runs,
     run_demo,
     run_planned,
 )

@@ -9,12 +9,13 @@ from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import ChatCompletionChoice
 from inspect_ai.scorer import CORRECT, Score
 
+from misstep.loaders import json_lines
 from misstep.plain_text import metric_key
 from misstep.registry import MisstepError
 from misstep.reports._read_runs import read_log, refuse_lost_samples, result_metrics
 from misstep.reports._runs import DETECTIONS
 from misstep.reports._samples import sample_metrics
-from misstep.reports._text import csv_text, file_name, file_names, json_lines, json_text, to_json
+from misstep.reports._text import csv_text, file_name, file_names, json_text, to_json
 from misstep.scorers import reasoning_of
 from misstep.stores import IterationRecord, critic_verdict, search_iterations, search_result
 

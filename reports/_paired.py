@@ -311,7 +311,7 @@ def harmonic(one: Statistic, other: Statistic) -> Statistic:
     return statistic
 
 
-def ratio(part: int, others: Sequence[int], empty: float) -> Statistic:
+def ratio_statistic(part: int, others: Sequence[int], empty: float) -> Statistic:
     """The sum of a column divided by the sum of that column and others."""
 
     def statistic(drawn: Array, values: Array) -> Array:
@@ -407,7 +407,8 @@ def _error_section_metrics() -> Iterator[ComparedMetric]:
 
     def micro(start: int) -> Statistic:
         return harmonic(
-            ratio(start + 3, [start + 4], 0.0), ratio(start + 3, [start + 5], float("nan"))
+            ratio_statistic(start + 3, [start + 4], 0.0),
+            ratio_statistic(start + 3, [start + 5], float("nan")),
         )
 
     yield macro("f1_macro", 0)

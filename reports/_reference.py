@@ -309,7 +309,7 @@ def _files(folder: Path, patterns: Sequence[str]) -> list[str]:
     return sorted(map(str, found - rows))
 
 
-def recorded_runs(log_dir: Path) -> list[RecordedRuns]:
+def reference_runs(log_dir: Path) -> list[RecordedRuns]:
     """Return the runs in the logs of records, in the order of the registry."""
     found = []
     for name, facts in records().items():

@@ -17,10 +17,9 @@ from inspect_ai.scorer import SampleScore, Score, krippendorff_alpha
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from misstep.forge import DATA_NAME
-from misstep.loaders import load_rows
+from misstep.loaders import json_lines, load_rows
 from misstep.registry import DataError, MisstepError
 from misstep.reports._read_runs import read_log, read_run
-from misstep.reports._text import json_lines
 from misstep.scorers import Estimate, from_draws
 from misstep.verdicts import NO_ERROR
 

@@ -25,7 +25,7 @@ Group = str | int
 
 
 @dataclass(frozen=True)
-class JudgedSample:
+class CriticSample:
     """A sample and the verdict of a critic."""
 
     critic: str
@@ -38,10 +38,10 @@ class JudgedSample:
         return self.sample.finding(self.score)
 
 
-def judged_samples(run: Run, critic: str) -> list[JudgedSample]:
+def judged_samples(run: Run, critic: str) -> list[CriticSample]:
     """The scored samples of a first-error run, sorted by id."""
     pairs = sorted(run.scored_pairs(), key=lambda pair: pair[0].id)
-    return [JudgedSample(critic, sample, score) for sample, score in pairs]
+    return [CriticSample(critic, sample, score) for sample, score in pairs]
 
 
 @dataclass(frozen=True)
@@ -157,12 +157,12 @@ class GroupCount:
         return share([1.0] * self.counted + [0.0] * (self.rows - self.counted))
 
 
-def critics_of(table: Sequence[JudgedSample]) -> list[str]:
+def critics_of(table: Sequence[CriticSample]) -> list[str]:
     """The critics in the order of the table."""
     return list(dict.fromkeys(sample.critic for sample in table))
 
 
-def group_counts(table: Sequence[JudgedSample], dimension: Dimension) -> list[GroupCount]:
+def group_counts(table: Sequence[CriticSample], dimension: Dimension) -> list[GroupCount]:
     """The findings of every critic in every group of a dimension."""
     judged = [one for one in table if one.sample.has_error == dimension.errors]
     groups = sorted({dimension.group(one.sample) for one in judged}, key=dimension.order)

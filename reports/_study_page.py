@@ -17,9 +17,9 @@ from misstep.reports._runs import Run
 from misstep.reports._samples import ON_CORRECT, ON_ERRORS, Finding
 from misstep.reports._study import (
     DIMENSIONS,
+    CriticSample,
     Dimension,
     GroupCount,
-    JudgedSample,
     critics_of,
     dependence,
     error_third,
@@ -193,7 +193,7 @@ def _result_lines(runs: Sequence[CriticRun]) -> Iterator[str]:
         yield f"| {' | '.join((run.critic, rows, *estimates, *shares))} |"
 
 
-def _verdicts_sentence(critic: str, table: Sequence[JudgedSample]) -> str:
+def _verdicts_sentence(critic: str, table: Sequence[CriticSample]) -> str:
     own = [one for one in table if one.critic == critic]
     errors = Counter(one.finding for one in own if one.sample.has_error)
     corrects = Counter(one.finding for one in own if not one.sample.has_error)
@@ -212,7 +212,7 @@ def _shares(counts: Counter[Finding], findings: Sequence[Finding]) -> str:
     )
 
 
-def _most_frequent_verdict(own: Sequence[JudgedSample]) -> str:
+def _most_frequent_verdict(own: Sequence[CriticSample]) -> str:
     verdicts = Counter(one.score.predicted for one in own)
     del verdicts[None]
     if not verdicts:
@@ -243,7 +243,7 @@ def _metric_row(count: GroupCount) -> DataRow:
     }
 
 
-def _sample_row(judged: JudgedSample) -> DataRow:
+def _sample_row(judged: CriticSample) -> DataRow:
     sample, score = judged.sample, judged.score
     return {
         "critic": judged.critic,
@@ -288,7 +288,7 @@ def detection_chart(
     return chart
 
 
-def verdicts_chart(table: Sequence[JudgedSample], errors: bool) -> "Chart":
+def verdicts_chart(table: Sequence[CriticSample], errors: bool) -> "Chart":
     """The verdicts of every critic, as shares of the rows with an error, or without one."""
     alt = chart_library()
     findings = ON_ERRORS if errors else ON_CORRECT

@@ -144,11 +144,6 @@ def script_hash(script: str) -> str:
     return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
 
 
-def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as JSON Lines."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows with the same keys as CSV; an undefined value is an empty cell."""
     stream = io.StringIO()

@@ -18,7 +18,14 @@ _REFUSED = {
     "--log-dir": "give it to this command",
     "--log-format": "parts are written and joined as .eval logs",
 }
-_WORKER_OPTIONS = ("--no-log-realtime", "--no-score-display", "--ctl-server", "false", "--display", "log")
+_WORKER_OPTIONS = (
+    "--no-log-realtime",
+    "--no-score-display",
+    "--ctl-server",
+    "false",
+    "--display",
+    "log",
+)
 """Workers have no display. These options save a fifth of their time and print no table."""
 _CONNECTIONS = "max_connections"
 # As in Inspect's own identity of a task in an eval set.

@@ -18,7 +18,14 @@ from misstep.plain_text import without_markup as without_markup  # noqa: E402
 [_command] = entry_points(group="console_scripts", name="inspect")
 _inspect = _command.load()
 
-_USED_BY_RUNS = ("misstep.registry.entry_point", "acp", "openai", "anthropic", "IPython", "numpy.random")
+_USED_BY_RUNS = (
+    "misstep.registry.entry_point",
+    "acp",
+    "openai",
+    "anthropic",
+    "IPython",
+    "numpy.random",
+)
 """The evals, the agent protocol, client libraries, the check for notebooks, and metrics."""
 for _name in _USED_BY_RUNS:
     with suppress(ImportError):

@@ -321,12 +321,6 @@ class SplitRun:
         """Where the joined log is."""
         return f"{self.folder.removesuffix('.shards')}.eval"
 
-    @property
-    def joined(self) -> bool:
-        """Whether the joined log is there."""
-        system, path = fsspec.url_to_fs(self.location)
-        return bool(system.exists(path))
-
     def unfinished(self) -> list[Shard]:
         """Return the shards that are not done."""
         attempts = ((shard, self._attempt(shard)) for shard in self.shards)

@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
+import fsspec
 import yaml
 from inspect_ai.log import EvalConfig
 from inspect_ai.model import GenerateConfig
@@ -202,18 +203,27 @@ class SweepRun:
 
     def progress(self) -> "RunProgress":
         """Return how far the run is, from the files of its folder."""
-        if self.eval.shards == 1:
-            log = best_log(self.folder)
-            done = log is not None and log.status == "success"
-            return RunProgress(self, int(done), 1, log.location if log and done else None)
+        shards = self.eval.shards
+        if (log := self._finished_log()) is not None:
+            return RunProgress(self, shards, shards, log)
+        if shards == 1:
+            return RunProgress(self, 0, 1)
         try:
             run = SplitRun.open(self.folder)
         except DataError:
-            return RunProgress(self, 0, self.eval.shards)
+            return RunProgress(self, 0, shards)
         count = len(run.shards)
-        if run.joined:
-            return RunProgress(self, count, count, run.location)
         return RunProgress(self, count - len(run.unfinished()), count)
+
+    def _finished_log(self) -> str | None:
+        """Return the run's finished log, however many shards the run had."""
+        place = self.folder.removesuffix(".shards")
+        log = best_log(place)
+        if log is not None and log.status == "success":
+            return log.location
+        joined = f"{place}.eval"
+        system, path = fsspec.url_to_fs(joined)
+        return joined if system.exists(path) else None
 
 
 @dataclass

@@ -18,7 +18,7 @@ from misstep.scorers._error_location import (
     named_step as named_step,
 )
 from misstep.scorers._final_answer import (
-    Comparison as Comparison,
+    AnswerComparison as AnswerComparison,
     ComparisonOutcome as ComparisonOutcome,
     answer_metrics as answer_metrics,
     answer_table as answer_table,
@@ -102,7 +102,7 @@ from misstep.scorers._step_labels import (
 )
 from misstep.scorers._step_validity import (
     PrmScore as PrmScore,
-    StepScores as StepScores,
+    ValidityScores as ValidityScores,
     first_invalid as first_invalid,
     prm_score_metrics as prm_score_metrics,
     prm_score_samples as prm_score_samples,

@@ -29,8 +29,8 @@ from misstep.scorers._first_error import (
     FirstErrorSample,
     first_error,
     first_error_estimates,
-    first_error_sample,
     first_error_table,
+    scored_first_error,
     unread_shares,
     votes_of,
 )
@@ -102,7 +102,7 @@ def outcome_metrics() -> Metric:
 
 
 def _detection_metrics(scores: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
-    samples = [first_error_sample(score, number) for number, score in enumerate(scores)]
+    samples = [scored_first_error(score, number) for number, score in enumerate(scores)]
     estimates = first_error_estimates(samples)
     found = estimates["error_accuracy"]
     yield ACCURACY, found.value
@@ -144,7 +144,7 @@ def _accuracies(scores: Sequence[SampleScore]) -> Iterator[tuple[str, float]]:
     wrong = [
         (sample, InjectionMetadata.model_validate(score.sample_metadata or {}))
         for number, score in enumerate(scores)
-        if (sample := first_error_sample(score, number)).has_error
+        if (sample := scored_first_error(score, number)).has_error
     ]
     everything = [sample for sample, _ in wrong]
     yield from _accuracy("", everything)

@@ -54,7 +54,7 @@ class ComparisonOutcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AnswerComparison:
     """Whether two answers are the same, and why."""
 
     outcome: ComparisonOutcome
@@ -66,33 +66,35 @@ class Comparison:
         return self.outcome is ComparisonOutcome.SAME
 
 
-def compare_plainly(answer: str, target: str) -> Comparison | None:
+def compare_plainly(answer: str, target: str) -> AnswerComparison | None:
     """Compare the same text and plain numbers, or return None if that needs math-verify.
 
     Only what math-verify would decide in the same way is decided here. It calls two numbers equal
     if they are equal to six decimals, so only whole numbers are told apart here.
     """
     if not target.strip():
-        return Comparison(ComparisonOutcome.UNDECIDED, "there is no answer to compare with")
+        return AnswerComparison(ComparisonOutcome.UNDECIDED, "there is no answer to compare with")
     if not answer.strip():
-        return Comparison(ComparisonOutcome.DIFFERENT, "the answer is empty")
+        return AnswerComparison(ComparisonOutcome.DIFFERENT, "the answer is empty")
     if _written(answer) == _written(target):
-        return Comparison(ComparisonOutcome.SAME, "the same text")
+        return AnswerComparison(ComparisonOutcome.SAME, "the same text")
     given, gold = _number(answer), _number(target)
     if given is not None and given == gold:
-        return Comparison(ComparisonOutcome.SAME, "the same number")
+        return AnswerComparison(ComparisonOutcome.SAME, "the same number")
     if given is not None and gold is not None and given.denominator == gold.denominator == 1:
-        return Comparison(ComparisonOutcome.DIFFERENT, f"{answer.strip()} is not {target.strip()}")
+        return AnswerComparison(
+            ComparisonOutcome.DIFFERENT, f"{answer.strip()} is not {target.strip()}"
+        )
     longest = max(len(answer), len(target))
     if longest > LONGEST:
-        return Comparison(
+        return AnswerComparison(
             ComparisonOutcome.UNDECIDED,
             f"an answer of {longest:,} characters is not read as mathematics",
         )
     return None
 
 
-def compare_texts(answer: str, target: str, seconds: int = 5) -> Comparison:
+def compare_texts(answer: str, target: str, seconds: int = 5) -> AnswerComparison:
     """Compare two answers in this thread.
 
     Call it only in a main thread, because an alarm limits its time, and only if waiting does no
@@ -112,21 +114,21 @@ def compare_texts(answer: str, target: str, seconds: int = 5) -> Comparison:
         )
         if not given or not gold:
             unread = answer if not given else target
-            return Comparison(
+            return AnswerComparison(
                 ComparisonOutcome.UNDECIDED, f"not readable as mathematics: {unread.strip()}"
             )
         same = verify(gold, given, timeout_seconds=seconds, raise_on_error=True)
     except TimeoutException:
         return too_long(answer, target)
     except Exception as error:  # a model's text can fail anywhere in math-verify
-        return Comparison(
+        return AnswerComparison(
             ComparisonOutcome.UNDECIDED, f"not comparable: {type(error).__name__}: {error}"
         )
     if same:
-        return Comparison(
+        return AnswerComparison(
             ComparisonOutcome.SAME, f"mathematically equal: {answer.strip()}, {target.strip()}"
         )
-    return Comparison(
+    return AnswerComparison(
         ComparisonOutcome.DIFFERENT,
         f"{answer.strip()} is not mathematically equal to {target.strip()}",
     )
@@ -137,9 +139,9 @@ def load_reader() -> None:
     import math_verify  # noqa: F401
 
 
-def too_long(answer: str, target: str) -> Comparison:
+def too_long(answer: str, target: str) -> AnswerComparison:
     """Return the result of a comparison that was stopped."""
-    return Comparison(
+    return AnswerComparison(
         ComparisonOutcome.UNDECIDED,
         f"comparing {answer.strip()} with {target.strip()} took too long",
     )
@@ -169,7 +171,7 @@ _START_UP = 60.0
 _workers: RunVar[CapacityLimiter] = RunVar("answer_workers")
 
 
-async def compare_answers(answer: str, target: str, seconds: int = 10) -> Comparison:
+async def compare_answers(answer: str, target: str, seconds: int = 10) -> AnswerComparison:
     """Compare two answers mathematically, off the event loop.
 
     There are at most as many worker processes as cores. A worker that exceeds its time is killed,
@@ -188,7 +190,7 @@ async def compare_answers(answer: str, target: str, seconds: int = 10) -> Compar
                     compare_texts, answer, target, seconds, cancellable=True
                 )
         except BrokenWorkerProcess as error:
-            return Comparison(
+            return AnswerComparison(
                 ComparisonOutcome.UNDECIDED, f"the worker that compared it died: {error}"
             )
     return too_long(answer, target)
@@ -306,9 +308,9 @@ def final_answer() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         result = search_result(state.store, state.output)
-        compared: dict[str, Comparison] = {}
+        compared: dict[str, AnswerComparison] = {}
 
-        async def compare(answer: str | None) -> Comparison | None:
+        async def compare(answer: str | None) -> AnswerComparison | None:
             if answer is None:
                 return None
             if answer not in compared:
@@ -336,11 +338,11 @@ def final_answer() -> Scorer:
     return score
 
 
-def _same(comparison: Comparison | None) -> bool:
+def _same(comparison: AnswerComparison | None) -> bool:
     return comparison is not None and comparison.same
 
 
-def _explanation(result: SearchResult, comparison: Comparison | None) -> str:
+def _explanation(result: SearchResult, comparison: AnswerComparison | None) -> str:
     if comparison is None:
         text = "No answer: the last step has no \\boxed{}." if result.steps else "No answer."
     else:

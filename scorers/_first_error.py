@@ -61,7 +61,7 @@ class FirstErrorSample:
     """The record of the vote, empty without a vote."""
 
 
-def first_error_sample(scored: SampleScore, number: int) -> FirstErrorSample:
+def scored_first_error(scored: SampleScore, number: int) -> FirstErrorSample:
     """Return a scored sample. Its number is its cluster if its metadata name none."""
     about = LabelMetadata.model_validate(scored.sample_metadata or {})
     return FirstErrorSample(
@@ -135,7 +135,7 @@ def first_error_table(
 
 
 def _samples(scores: Sequence[SampleScore]) -> list[FirstErrorSample]:
-    return [first_error_sample(score, number) for number, score in enumerate(scores)]
+    return [scored_first_error(score, number) for number, score in enumerate(scores)]
 
 
 def _main(samples: Sequence[FirstErrorSample]) -> Iterator[tuple[str, float]]:

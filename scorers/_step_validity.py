@@ -198,7 +198,7 @@ _BY_REDUNDANCY = ("redundency", "circular")
 _COMMENT = re.compile(r"//.*?$|#.*?$", re.MULTILINE)
 
 
-class StepScores(BaseModel):
+class ValidityScores(BaseModel):
     """The scores that a reply gives to the steps, from -1 to 1."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -217,7 +217,7 @@ class StepScores(BaseModel):
         return [score > 0 for score in self.redundancy]
 
 
-def read_step_scores(text: str) -> StepScores | Unread:
+def read_step_scores(text: str) -> ValidityScores | Unread:
     """Return the scores in the first balanced pair of braces that is JSON after cutting comments.
 
     This is PRMBench's published reading. It does not check the numbers of scores.
@@ -241,9 +241,9 @@ def read_step_scores(text: str) -> StepScores | Unread:
     return Unread.NOT_STRUCTURED if text.strip() else Unread.EMPTY
 
 
-def _scores(content: object) -> StepScores | Unread:
+def _scores(content: object) -> ValidityScores | Unread:
     try:
-        return StepScores.model_validate(content)
+        return ValidityScores.model_validate(content)
     except ValidationError:
         return Unread.NOT_STRUCTURED
 

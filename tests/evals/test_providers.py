@@ -6,7 +6,7 @@ import pytest
 from inspect_ai.event import ModelEvent
 
 from misstep.providers import Refusal, refusal_in
-from misstep.registry import Provider, find_provider
+from misstep.registry import ProviderFacts, find_provider
 from tests.support.vendors import PROTOCOLS
 from tests.support.vendors.matrix import ROWS, VOTES, WORDS, documented_cells, outcomes
 
@@ -77,7 +77,7 @@ def test_a_rule_that_is_not_kept_fails_the_matrix(
 ):
     def forgetful(provider):
         known = find_provider(provider).model_dump() | {"late_system": True}
-        return Provider.model_validate(known | {"white_space_ends": True})
+        return ProviderFacts.model_validate(known | {"white_space_ends": True})
 
     monkeypatch.setattr(f"misstep.solvers.{module}.find_provider", forgetful)
     [outcome], traffic = outcomes(PROTOCOLS[protocol], tmp_path, [row(name)])

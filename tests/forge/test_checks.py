@@ -14,7 +14,7 @@ from misstep.forge import (
     compare_final_answer,
     late_start,
 )
-from misstep.scorers import Comparison, ComparisonOutcome
+from misstep.scorers import AnswerComparison, ComparisonOutcome
 from tests.forge.good import GOOD, STEPS, WRONG, rewritten, spoilt
 
 
@@ -116,7 +116,7 @@ def test_every_way_to_spoil_it_has_its_name(content, name):
 
 def test_what_is_not_decided_is_not_accepted():
     example = Example.model_validate(GOOD)
-    undecided = Comparison(ComparisonOutcome.UNDECIDED, "too long")
+    undecided = AnswerComparison(ComparisonOutcome.UNDECIDED, "too long")
     [failure] = check_example(example, undecided)
     assert failure.name == "different_final_answer: undecided"
     [failure] = check_example(example, None)

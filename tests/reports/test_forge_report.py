@@ -9,7 +9,8 @@ from click.testing import CliRunner
 from misstep.cli._main import cli
 from misstep.evals.adversarial_numinamath import adversarial_numinamath
 from misstep.forge import Example, sample_examples
-from misstep.forge._files import data_files, json_lines
+from misstep.forge._files import data_files
+from misstep.loaders import json_lines
 from misstep.reports._forge_report import StepPair, marked_changes
 from misstep.reports._text import formula_html, text_html
 from tests.forge.good import GOOD
@@ -40,7 +41,7 @@ def folder(tmp_path_factory):
         {"id": str(i), "rejects": [{"stage": "reply", "reason": "<i>not_json", "detail": "x"}]}
         for i in range(3)
     ]
-    (folder / "rejects.jsonl").write_bytes(json_lines(rejects))
+    (folder / "rejects.jsonl").write_text(json_lines(rejects), encoding="utf-8")
     # In a thread: a browser that is open in this one has an event loop running there.
     with ThreadPoolExecutor(1) as aside:
         log = aside.submit(judged, folder / "critics").result()

@@ -9,7 +9,7 @@ from inspect_ai.log import read_eval_log
 
 from misstep.loaders import load_rows, recorded_runs
 from misstep.registry import DataError, MisstepError
-from misstep.reports import import_files, import_records, recorded_runs as recorded_results
+from misstep.reports import import_files, import_records, reference_runs
 from misstep.reports._results_page import results_files
 from misstep.scorers import read_judged_step_published
 from tests.support.runs import metrics_of
@@ -235,7 +235,7 @@ def test_judges_in_the_folders_of_the_original_repository(data, tmp_path):
     assert dict(import_records(tmp_path / "repository", tmp_path)) == {
         "agentprocessbench_judges": 1
     }
-    [found] = recorded_results(tmp_path)
+    [found] = reference_runs(tmp_path)
     figures = {figure.metric: figure for figure in found.figures}
     assert {figure.model for figure in found.figures} == {"GPT-5.2-Chat"}
     assert round(figures["hotpotqa_step_accuracy"].value, 2) == 60.35
@@ -307,7 +307,7 @@ def test_verifiers_of_other_rows_stand_on_one_page(verifiers, tmp_path):
     assert dict(import_records(tmp_path / "performance", tmp_path / "logs")) == {
         "processbench_step_scores": 4
     }
-    [found] = recorded_results(tmp_path / "logs")
+    [found] = reference_runs(tmp_path / "logs")
     assert "Qwen2.5-Math-7B-PRM800K" not in found.thresholds
     assert len(found.thresholds) == 3
     page = tmp_path / "page.md"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from misstep.registry import published, records
-from misstep.reports import import_records, recorded_runs
+from misstep.reports import import_records, reference_runs
 from misstep.reports._results_page import _numbers, missing_numbers, results_files
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ def test_committed_figures_are_those_of_the_records(committed, real_data, tmp_pa
     logs = tmp_path / "logs"
     assert dict(import_records(tmp_path / "given", logs)) == {"mr_math": 1}
     assert dict(import_records(tmp_path / "given", logs)) == {}
-    [recorded] = recorded_runs(logs)
+    [recorded] = reference_runs(logs)
     found = [
         {k: "" if v is None else str(v) for k, v in one.row().items()} for one in recorded.figures
     ]

@@ -11,8 +11,8 @@ from misstep.reports._samples import SampleRecord, ScoreRecord, finding_of
 from misstep.reports._study import (
     DIMENSIONS,
     MANY,
+    CriticSample,
     GroupCount,
-    JudgedSample,
     dependence,
     group_counts,
 )
@@ -38,7 +38,7 @@ def judged(label, verdict, finding, *, length=9, critic="a", dependants=0):
         seconds=None,
     )
     answer = None if verdict is None else str(verdict)
-    judged = JudgedSample(critic, sample, ScoreRecord(0.0, answer))
+    judged = CriticSample(critic, sample, ScoreRecord(0.0, answer))
     assert judged.finding == finding
     return judged
 

@@ -249,11 +249,13 @@ def test_samples_that_are_generated_while_the_eval_runs_need_no_shards(tmp_path)
 
 
 @pytest.mark.parametrize("shards", [1, 2])
-def test_a_finished_run_is_not_repeated_with_other_connections(tmp_path, monkeypatch, shards):
+def test_a_finished_run_is_not_repeated_with_other_connections_or_shards(
+    tmp_path, monkeypatch, shards
+):
     monkeypatch.setenv("LOCAL_API_KEY", "x")
     with OpenAIServer(short) as server:
 
-        def run(**settings):
+        def run(shards=shards, **settings):
             runs = sweep_runs(
                 Sweep.model_validate(
                     {
@@ -273,6 +275,7 @@ def test_a_finished_run_is_not_repeated_with_other_connections(tmp_path, monkeyp
         assert run(generate_config={"max_connections": 2}) == 4
         settings = {"eval_config": {"log_buffer": 1}, "tags": ["again"]}
         assert run(generate_config={"max_connections": 4, "max_retries": 1}, **settings) == 4
+        assert run(shards=3 - shards) == 4
         assert run(generate_config={"temperature": 0.5}) == 8
 
 
