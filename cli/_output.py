@@ -1,5 +1,6 @@
 """What commands print: tables that fit 80 columns, JSON, notes."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,8 @@ def new_table(*headings: str, title: str | None = None, words: int = 1) -> Table
 
 def records_table(records: Sequence[dict[str, Any]], words: int = 1) -> Table:
     """Return records as a table: their keys are the headings, numbers have separators."""
-    table = new_table(*(name.replace("_", "\n") for name in records[0]), words=words)
+    first, *rest = records[0]
+    table = new_table(first, *(re.sub("[_ ]", "\n", name) for name in rest), words=words)
     for record in records:
         cells = record.values()
         table.add_row(*(shown(c) if isinstance(c, str) else f"{c:,.0f}" for c in cells))

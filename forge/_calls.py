@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json, to_json
 
 from misstep.forge._checks import Failure
+from misstep.forge._example import SolutionToInject
 from misstep.providers import short_errors
 from misstep.registry import DataError, fill, injection_prompts, taxonomy
 from misstep.solvers import tagged
@@ -59,25 +60,25 @@ def system_text(state: TaskState) -> str:
     kinds = taxonomy()
     descriptions = [
         f"- {name}: {kinds[name].description} Example: {kinds[name].example}"
-        for name in state.metadata["error_types"]
+        for name in state.metadata_as(SolutionToInject).error_types
     ]
     return fill(injection_prompts().system, {"{taxonomy}": "\n".join(descriptions)})
 
 
 def request_text(state: TaskState) -> str:
     """Return the request to inject an error into one solution, at its target step."""
-    steps: list[str] = state.metadata["steps"]
-    target: int = state.metadata["target"]
+    about = state.metadata_as(SolutionToInject)
+    steps, target = about.steps, about.target
     return fill(
         injection_prompts().request,
         {
             "{problem}": state.input_text,
             "{count}": str(len(steps)),
             "{steps}": tagged(steps, "step"),
-            "{answer}": state.metadata["answer"],
+            "{answer}": about.answer,
             "{step}": str(target),
             "{last}": str(len(steps) - 1),
-            "{types}": " or ".join(state.metadata["error_types"]),
+            "{types}": " or ".join(about.error_types),
             "{remaining}": str(len(steps) - target),
         },
     )

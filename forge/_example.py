@@ -13,6 +13,22 @@ LATE_FRACTION = 0.25
 """The default part of a solution, from its end, that gets the error."""
 
 
+class SolutionToInject(BaseModel):
+    """Metadata of a sample of a build: a worked solution, and the error that it is to get."""
+
+    model_config = ConfigDict(frozen=True)
+
+    steps: list[str]
+    answer: str
+    source: str
+    inject: bool
+    """Whether the solution gets an error. If not, it stays untouched."""
+    target: int
+    """The step that gets the error."""
+    error_types: list[str]
+    """The types that the error may have."""
+
+
 class Example(BaseModel):
     """A row of first-error detection, with the record of its injection.
 

@@ -39,7 +39,7 @@ from misstep.forge._checks import (
     check_example,
     compare_final_answer_async,
 )
-from misstep.forge._example import LATE_FRACTION, Example
+from misstep.forge._example import LATE_FRACTION, Example, SolutionToInject
 from misstep.providers import collect
 from misstep.registry import MisstepError, injection_prompts
 from misstep.verdicts import NO_ERROR
@@ -150,14 +150,15 @@ def _example(
     late_fraction: float,
     **more: Any,  # noqa: ANN401
 ) -> Example:
+    about = state.metadata_as(SolutionToInject)
     return Example(
         id=str(state.sample_id),
         problem=state.input_text,
         steps=list(steps),
         label=label,
-        subset=state.metadata["source"],
-        original_steps=state.metadata["steps"],
-        answer=state.metadata["answer"],
+        subset=about.source,
+        original_steps=about.steps,
+        answer=about.answer,
         late_fraction=late_fraction,
         final_answer_correct=label == NO_ERROR,
         **more,
@@ -204,12 +205,16 @@ class _Injection:
     votes: int
     result: InjectionResult = field(default_factory=InjectionResult)
 
+    @property
+    def about(self) -> SolutionToInject:
+        """The solution, and the error that it is to get."""
+        return self.state.metadata_as(SolutionToInject)
+
     async def run(self, max_attempts: int) -> InjectionResult:
         """Return an accepted example, or the failures of the last attempt."""
         original: _Review | None = None
         if self.reviewer is not None:
-            steps = self.state.metadata["steps"]
-            review = await self._review(self.reviewer, steps, _ORIGINAL_CALLS)
+            review = await self._review(self.reviewer, self.about.steps, _ORIGINAL_CALLS)
             if isinstance(review, Failure):
                 self.result.rejects = [review]
                 return self.result
@@ -218,7 +223,7 @@ class _Injection:
                 detail = f"reviewers find an error in the original: {'; '.join(original.reasons)}"
                 self.result.rejects = [Failure(Check.ORIGINAL_CONFIRMED, "error_found", detail)]
                 return self.result
-        if self.state.metadata["inject"]:
+        if self.about.inject:
             await self._inject(max_attempts, original)
         else:
             self._leave_untouched(original)
@@ -226,7 +231,7 @@ class _Injection:
 
     def _leave_untouched(self, original: _Review | None) -> None:
         """Accept the solution as an example without an error."""
-        steps, answer = self.state.metadata["steps"], self.state.metadata["answer"]
+        steps, answer = self.about.steps, self.about.answer
         example = _example(
             self.state, steps, NO_ERROR, self.late_fraction, final_answer=answer, generator=None
         )
@@ -276,15 +281,15 @@ class _Injection:
         reply = read_reply(output.completion, InjectionReply)
         if isinstance(reply, Failure):
             return reply
-        steps: list[str] = self.state.metadata["steps"]
+        steps = self.about.steps
         if not 0 <= reply.error_step < len(steps):
             detail = f"step {reply.error_step} is not one of 0 to {len(steps) - 1}"
             return Failure(Check.ERROR_IN_LAST_QUARTER, "step_out_of_range", detail)
-        target = self.state.metadata["target"]
+        target = self.about.target
         if reply.error_step != target:
             detail = f"step {reply.error_step} was changed; step {target} was asked for"
             return Failure(Check.DECLARED_STEP, "other_step", detail)
-        allowed = self.state.metadata["error_types"]
+        allowed = self.about.error_types
         if reply.error_type not in allowed:
             names = ", ".join(allowed)
             detail = f"{reply.error_type!r} is none of those that were asked for: {names}"

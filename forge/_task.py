@@ -28,7 +28,7 @@ from inspect_ai.solver import TaskState
 from inspect_ai.viewer import TaskSamplesColumn, TaskSamplesSort, TaskSamplesView, ViewerConfig
 
 from misstep.forge._checks import late_start
-from misstep.forge._example import LATE_FRACTION, Example
+from misstep.forge._example import LATE_FRACTION, Example, SolutionToInject
 from misstep.forge._inject import InjectionRecord, InjectionResult, inject
 from misstep.forge._offline import OFFLINE, known_solution, offline_rows
 from misstep.forge._solutions import MIN_STEPS, WorkedSolution, examine_row
@@ -152,14 +152,14 @@ def injection_samples(solutions: list[WorkedSolution], settings: BuildSettings) 
         Sample(
             id=one.id,
             input=one.problem,
-            metadata={
-                "steps": one.steps,
-                "answer": one.answer,
-                "source": one.source,
-                "inject": one.id not in untouched,
-                "target": _target_step(one, settings),
-                "error_types": _sample_types(one.id, settings),
-            },
+            metadata=SolutionToInject(
+                steps=one.steps,
+                answer=one.answer,
+                source=one.source,
+                inject=one.id not in untouched,
+                target=_target_step(one, settings),
+                error_types=_sample_types(one.id, settings),
+            ).model_dump(),
         )
         for one in solutions
     ]
@@ -348,5 +348,6 @@ def logged_example(sample: EvalSample) -> Example | None:
     kept = sample.store_as(InjectionRecord).result
     if kept is None or kept.example is None:
         return None
-    from_sample = {"problem": sample.input, "original_steps": sample.metadata["steps"]}
+    solution = sample.metadata_as(SolutionToInject)
+    from_sample = {"problem": sample.input, "original_steps": solution.steps}
     return Example.model_validate({**kept.example, **from_sample})

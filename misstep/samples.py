@@ -90,6 +90,32 @@ class WrongStepsMetadata(SolutionMetadata):
     """The indices as annotated, if some are outside of the solution."""
 
 
+class NumberedSolutionMetadata(SolutionMetadata):
+    """Metadata of a solution of MathCheck, whose steps print their numbers."""
+
+    solution: str
+    """The solution with its blank lines, as the published prompt shows it."""
+    printed_numbers: list[int | None]
+    labelled_number: int
+    """The number that the first wrong step prints."""
+
+
+class RecordedJudgementMetadata(SolutionMetadata):
+    """Metadata of a solution of MR-MATH, with the judgement that was read from a critique."""
+
+    correctness_pred: str
+    error_step_pred: str
+
+
+class PublishedScoresMetadata(_Metadata):
+    """Metadata of a solution of MR-MATH, with the step scores of a reward model."""
+
+    published_scores: list[float]
+    published_threshold: float
+    wrong_steps: list[int] | None = None
+    """The redundant steps; None if the label is the first wrong step."""
+
+
 class MarkedMetadata(GroupMetadata, SolutionMetadata):
     """Metadata of a solution that a teacher has marked, as MR-Ben and MR-GSM8K have it."""
 

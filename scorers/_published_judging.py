@@ -18,7 +18,13 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
-from misstep.samples import GroupMetadata, WrongStepsMetadata
+from misstep.samples import (
+    GroupMetadata,
+    NumberedSolutionMetadata,
+    PublishedScoresMetadata,
+    RecordedJudgementMetadata,
+    WrongStepsMetadata,
+)
 from misstep.scorers._intervals import metric_from, ratio
 from misstep.verdicts import Unread, Verdict
 
@@ -107,7 +113,7 @@ def process_judging_published() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         said = read_judged_step_published(state.output.completion)
-        wanted = f"Step {state.metadata['labelled_number']}"
+        wanted = f"Step {state.metadata_as(NumberedSolutionMetadata).labelled_number}"
         return Score(
             value=CORRECT if said == wanted else INCORRECT,
             answer=said,
@@ -150,18 +156,18 @@ def meta_reasoning_published() -> Scorer:
     """Score a recorded critique of MR-MATH by ReasonEval's code."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        said = str(state.metadata["correctness_pred"])
-        steps, label = len(state.metadata["steps"]), int(target.text)
+        about = state.metadata_as(RecordedJudgementMetadata)
+        said, steps, label = about.correctness_pred, len(about.steps), int(target.text)
         wrong = label >= 0
         hit = said in (("Wrong", "wrong") if wrong else ("Correct", "correct"))
-        number = re.search(r"\d{1,9}", str(state.metadata["error_step_pred"]))
+        number = re.search(r"\d{1,9}", about.error_step_pred)
         named = int(number[0]) if number and said not in ("Correct", "correct") else steps + 1
         # Steps up to the named one count as right; without a usable number all do.
         predicted = (
             [1] * steps if named > steps else [1] * (named - 1) + [0] + [2] * (steps - named)
         )
         gold = [1] * (label if wrong else steps) + [0] * wrong
-        explanation = f"Said {said}, step {state.metadata['error_step_pred']}; label {label}."
+        explanation = f"Said {said}, step {about.error_step_pred}; label {label}."
         return _meta_reasoning_score(wrong, hit, gold, predicted, said, explanation)
 
     return score
@@ -175,13 +181,12 @@ def redundancy_published() -> Scorer:
     """
 
     async def score(state: TaskState, target: Target) -> Score:
-        said, named = (
-            str(state.metadata[name]) for name in ("correctness_pred", "error_step_pred")
-        )
+        about = state.metadata_as(RecordedJudgementMetadata)
+        said, named = about.correctness_pred, about.error_step_pred
         redundant = state.metadata_as(WrongStepsMetadata).wrong_steps
         hit = said in (("Present", "present") if redundant else ("Absent", "absent"))
         numbers = {int(number) for number in re.findall(r"\d{1,9}", named)}
-        steps = range(len(state.metadata_as(WrongStepsMetadata).steps))
+        steps = range(len(about.steps))
         gold = [int(step not in redundant) for step in steps]
         predicted = [int(step + 1 not in numbers) for step in steps]
         explanation = f"Said {said}, {named}; redundant: {[step + 1 for step in redundant]}."
@@ -199,12 +204,11 @@ def reward_meta_reasoning_published() -> Scorer:
     """
 
     async def score(state: TaskState, target: Target) -> Score:
-        scores = [float(one) for one in state.metadata["published_scores"]]
-        limit, label = float(state.metadata["published_threshold"]), int(target.text)
+        about = state.metadata_as(PublishedScoresMetadata)
+        scores, limit, label = about.published_scores, about.published_threshold, int(target.text)
         predicted = [int(one > limit) for one in scores]
-        if "wrong_steps" in state.metadata:
-            redundant = state.metadata_as(WrongStepsMetadata).wrong_steps
-            gold = [int(step not in redundant) for step in range(len(scores))]
+        if about.wrong_steps is not None:
+            gold = [int(step not in about.wrong_steps) for step in range(len(scores))]
         else:
             gold = [1] * len(scores) if label < 0 else [1] * label + [0]
         wrong, least = 0 in gold, min(scores)

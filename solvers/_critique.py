@@ -32,7 +32,7 @@ from misstep.registry import (
     find_domain,
     find_sections_prompt,
 )
-from misstep.samples import SolutionMetadata
+from misstep.samples import NumberedSolutionMetadata, SolutionMetadata
 from misstep.scorers import judged_verdict, read_vote, tally
 from misstep.solvers._calls import draw_votes, reply_to, with_max_tokens
 from misstep.stores import VerdictRecord, leave_verdict, store_verdict
@@ -272,12 +272,12 @@ def process_judging() -> Solver:
     published_wording("mathcheck")  # A missing file stops the run now.
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        text = judging_prompt(state.input_text, str(state.metadata["solution"]))
+        about = state.metadata_as(NumberedSolutionMetadata)
+        text = judging_prompt(state.input_text, about.solution)
         state.messages = [ChatMessageUser(content=text)]
         state.output = await reply_to(state, generate, state.messages)
         state.messages.append(state.output.message)
-        printed: list[int | None] = state.metadata["printed_numbers"]
-        verdict = judged_verdict(state.output.completion, printed)
+        verdict = judged_verdict(state.output.completion, about.printed_numbers)
         if isinstance(verdict, Unread) and state.output.stop_reason == "max_tokens":
             verdict = Unread.TRUNCATED
         field = "unread" if isinstance(verdict, Unread) else "verdict"
