@@ -65,7 +65,10 @@ _CONFUSED = {ADD: SUBTRACT, SUBTRACT: ADD, MULTIPLY: ADD}
 def misread(random: Random, number: Number) -> Number:
     """Return another number that looks similar."""
     if isinstance(number, Fraction) and number.denominator > 1:
-        return number + random.choice((-1, 1)) * Fraction(1, number.denominator)
+        near = [number + step * Fraction(1, number.denominator) for step in (-1, 1)]
+        # In a product, 0 or 1 stands out.
+        ways = [value for value in near if abs(value) not in (0, 1)]
+        return random.choice(ways or [Fraction(number.numerator, number.denominator + 1)])
     digits = str(abs(int(number)))
     sign = -1 if number < 0 else 1
     steps = (1, -1, 2, -2, 10, -10) if len(digits) > 1 else (1, -1, 2, -2)

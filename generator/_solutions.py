@@ -206,7 +206,7 @@ def _formula(found: re.Match[str]) -> str:
     return f"${_SIGN.sub(lambda sign: _COMMANDS[sign[0]], formula)}$"
 
 
-VERSION = "v5"
+VERSION = "v6"
 """Changes if the same seed no longer gives the same rows."""
 ATTEMPTS = 2000
 """Far more draws than any setting has needed."""

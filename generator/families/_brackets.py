@@ -55,7 +55,7 @@ def _closing(stack: str) -> str:
 
 
 def _seen(stack: str) -> str:
-    return f"open are {_spaced(stack)}"
+    return f"we have {_spaced(stack)} open"
 
 
 CLOSE_ALL = Operation(_closing, _seen)

@@ -39,7 +39,10 @@ ORDERED = Operation(
 def build(random: Random, size: int, difficulty: int) -> Problem:
     """Make cases, a subtotal after some of them, and the total of the subtotals."""
     sheet = NumberSheet(positive(60 * SIZES[difficulty][1] ** 2))
-    sentences = ["Tickets are printed in batches, called cases; no ticket belongs to two cases."]
+    sentences = [
+        "Tickets are printed in batches, called cases; no ticket belongs to two cases. "
+        "The size of a case is the number of its tickets without those that are torn up."
+    ]
     # Each subtotal is a node too: cases, subtotals and the total add up to the size.
     groups = max(1, (size - 1) // 4)
     cases = size - 1 - groups

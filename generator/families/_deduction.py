@@ -20,8 +20,8 @@ FRAMES = (
 COUNTED = (
     "Count: {expr}; number of guests: {value}.",
     "Those who come: {expr}; number of guests: {value}.",
-    "We count those who come, {expr}; number of guests: {value}.",
-    "The list of those who come is {expr}; number of guests: {value}.",
+    "We count those who come ({expr}); number of guests: {value}.",
+    "To count those who come, we list them: {expr}; number of guests: {value}.",
     "On the list of those who come: {expr}; number of guests: {value}.",
 )
 

@@ -100,7 +100,7 @@ def test_samples_are_those_of_the_generator(made):
 def test_the_page_has_the_results_of_the_logs_and_every_picture(made):
     page = (made / "out" / "study.md").read_text(encoding="utf-8")
     assert f"misstep study --model {CRITIC} --critic critique -T n={ROWS} -T seed=7" in page
-    assert "generator v5, `seed=7`, `n=40`" in page
+    assert "generator v6, `seed=7`, `n=40`" in page
     for log in list_eval_logs(str(made / "logs")):
         header = read_eval_log(log, header_only=True)
         figures = table_of(header)

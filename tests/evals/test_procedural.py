@@ -19,7 +19,7 @@ def test_from_seed_to_log(tmp_path):
     log = run(tmp_path, seed=7, n=26, critic="no_error")
     assert metrics_of(log)["correct_accuracy"] == 1
     assert metrics_of(log)["error_count"] == 13
-    assert log.samples[3].id == "procedural-v5-7-000003"
+    assert log.samples[3].id == "procedural-v6-7-000003"
     assert {sample.metadata["subset"] for sample in log.samples} == set(FAMILIES)
 
 
@@ -70,14 +70,14 @@ def test_estimated_prompt_tokens_are_a_third_of_the_characters():
 def test_very_many_rows_are_there_at_once_and_the_task_takes_them_as_a_stream():
     dataset = procedural_dataset(0, 10**9, 8, "any", None, None, 2, 0.5)
     assert len(dataset) == 10**9
-    assert dataset[10**9 - 1].id == "procedural-v5-0-999999999"
-    assert dataset.name == "procedural-v5-0"
+    assert dataset[10**9 - 1].id == "procedural-v6-0-999999999"
+    assert dataset.name == "procedural-v6-0"
     assert isinstance(procedural(n=10**9).sample_source, RowStream)
     assert procedural(n=5000).sample_source is None
 
 
 def test_rows_with_long_solutions_are_a_set_of_their_own():
-    assert procedural(n=3, difficulty=4).dataset.name == "procedural-v5-0"
+    assert procedural(n=3, difficulty=4).dataset.name == "procedural-v6-0"
 
 
 def test_generated_samples_are_made_once():

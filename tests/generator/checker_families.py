@@ -596,7 +596,7 @@ def _stack(text):
 
 def read_brackets(text, rules):
     if re.search(r"\bthe end\b", text, re.I):
-        opened = re.search(r"open are (none|(?:[(\[{<] ?)+)", text)[1]
+        opened = re.search(r"we have (none|[(\[{< ]+) open", text)[1]
         missing = re.search(r"missing: (.*)\.$", text)[1]
         last = rules.about["last"]
         return Statement("the end", _stack(missing), lambda get: _stack(opened) == get(last))
@@ -739,8 +739,8 @@ def _ruled(rule, get):
 
 def read_guests(text, rules):
     if found := re.search(
-        r"(?:Count:|Those who come:|those who come,|those who come is|the list of those who come:) "
-        r"(.*); number of guests: (\d+)\.$",
+        r"(?:Count:|Those who come:|count those who come|list them:|list of those who come:) "
+        r"\(?([^()]*)\)?; number of guests: (\d+)\.$",
         text,
     ):
         listed = [name.lower() for name in re.findall(r"[A-Z]\w+", found[1])]

@@ -13,9 +13,9 @@ from misstep.generator._graph import DeadEndError
 from misstep.registry import MisstepError
 from misstep.samples import third_of
 
-PINNED = "9e8854ec22a7b986b9e6ad20fc5cebe3349d802bc00502547ebc506e9eae32c4"
+PINNED = "ba4fea0b0f99259a56d412466d7b172d4d982e510dd3529b32290f699ed90b9a"
 """Of the first rows of seed 7. If this changes, VERSION must change too."""
-PINNED_LONG = "c90e769f1b3f396227d945eb2e0d8d7eddee9e81235eb0f381cf5aa09087e530"
+PINNED_LONG = "77aa8aa5be7f1db40f50f590bfdc0cc8b94528838a00dc893a50e7f9e896011a"
 """Of the first long rows of seed 7. If this changes, VERSION must change too."""
 
 
