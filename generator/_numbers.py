@@ -67,8 +67,8 @@ def misread(random: Random, number: Number) -> Number:
     if isinstance(number, Fraction) and number.denominator > 1:
         near = [number + step * Fraction(1, number.denominator) for step in (-1, 1)]
         # In a product, 0 or 1 stands out.
-        ways = [value for value in near if abs(value) not in (0, 1)]
-        return random.choice(ways or [Fraction(number.numerator, number.denominator + 1)])
+        other = [value for value in near if abs(value) not in (0, 1)]
+        return random.choice(other or [Fraction(number.numerator, number.denominator + 1)])
     digits = str(abs(int(number)))
     sign = -1 if number < 0 else 1
     steps = (1, -1, 2, -2, 10, -10) if len(digits) > 1 else (1, -1, 2, -2)
