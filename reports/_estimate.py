@@ -5,12 +5,15 @@ import os
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import yaml
 from inspect_ai import Task
+from inspect_ai.event import ModelEvent
+from inspect_ai.log import read_eval_log_samples
 from inspect_ai.model import ChatMessage, get_model
 from pydantic import TypeAdapter, ValidationError
 
@@ -232,15 +235,30 @@ def _completion_tokens(walked: DryRun, replies: Replies, runs: Sequence[Run]) ->
     return total, f"{each} each{', or the token limit if it is lower' if is_cut else ''}"
 
 
+_MEASURED = 100
+"""How many samples of a log are enough to measure the length of completions."""
+
+
 def measured_completion(location: str) -> int:
-    """Return the mean tokens of a completion in a log."""
+    """Return the mean tokens of a completion of the model under test, in a log's first samples.
+
+    A log without transcripts has the tokens of each sample, which are divided by its votes.
+    """
     run = read_run(location)
-    votes = run.settings.get("votes")
-    tokens = [sample.output_tokens for sample in run.scored if sample.output_tokens]
+    tokens = completions = 0
+    for sample in islice(read_eval_log_samples(location, all_samples_required=False), _MEASURED):
+        for event in sample.events:
+            if isinstance(event, ModelEvent) and event.role is None and event.output.usage:
+                tokens += event.output.usage.output_tokens
+                completions += len(event.output.choices)
+    if not tokens:
+        known = [sample.output_tokens for sample in run.scored if sample.output_tokens]
+        votes = run.settings.get("votes")
+        tokens = sum(known)
+        completions = len(known) * (votes if isinstance(votes, int) and votes > 0 else 1)
     if not tokens:
         raise MisstepError(f"{location}: it has no completion tokens to measure.")
-    per_sample = votes if isinstance(votes, int) and votes > 0 else 1
-    return max(1, round(mean(tokens) / per_sample))
+    return max(1, round(tokens / completions))
 
 
 @dataclass(frozen=True)

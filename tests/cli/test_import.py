@@ -1,6 +1,7 @@
 """Results of runs made elsewhere, imported and scored."""
 
 import json
+from time import process_time
 
 import pytest
 from click.testing import CliRunner
@@ -255,6 +256,23 @@ def test_an_imported_log_is_that_of_a_run(tmp_path, own_file):
         assert getattr(built.eval, name) == getattr(ran.eval, name), name
     assert built.plan.steps[0].solver == ran.plan.steps[0].solver
     assert (built.status, built.eval.metadata) == (ran.status, ran.eval.metadata)
+
+
+def test_a_thousand_rows_are_imported_without_a_run(tmp_path):
+    rows = [
+        {"id": f"r{i}", "problem": f"{i}?", "steps": ["a", "b", "c"], "label": i % 4 - 1}
+        for i in range(1000)
+    ]
+    for row in rows:
+        row["scores"] = [0.2 if step == row["label"] else 0.9 for step in range(3)]
+    file = write(tmp_path / "scores.jsonl", rows)
+    started = process_time()
+    logs, _ = run_import(tmp_path / "logs", file)
+    # A run of Inspect takes ten times as long, and leaves events.
+    assert process_time() - started < 4
+    [log] = logs.values()
+    assert table_of(log)["f1_score"] == 1
+    assert not any(sample.events for sample in log.samples)
 
 
 def test_processes_write_the_same_logs(tmp_path, own_file, monkeypatch):

@@ -75,7 +75,9 @@ def test_the_table_fits_80_columns_and_has_the_numbers_of_the_json(logs):
             assert f"{100 * metrics['f1_score']:.1f} [{lower}, {upper}]" in output
         assert f"{subset['calibration_error']:.3f}" in output
         assert sum(one["steps"] for one in subset["calibration"]) == subset["steps"] == 12
-    assert "later steps have no label" in " ".join(output.split())
+    text = " ".join(output.split())
+    assert "at the tuned threshold (tuned on gsm8k *) and at the default 0.5" in text
+    assert "later steps have no label" in text
 
 
 def test_cross_validation_needs_no_other_subset(logs):

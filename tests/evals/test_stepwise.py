@@ -1,4 +1,5 @@
 from collections import Counter
+from inspect import signature
 from random import Random
 from zlib import crc32
 
@@ -6,8 +7,10 @@ import pytest
 from inspect_ai.model import ModelName, ModelOutput
 from inspect_ai.solver import TaskState
 
+from misstep import evals
 from misstep.evals.processbench import processbench
-from misstep.solvers import stepwise
+from misstep.registry import find_judge
+from misstep.solvers import find_critic, guided_search, reward, stepwise
 from misstep.stores import CriticVerdict
 from tests.support.openai_server import Reply
 from tests.support.runs import metrics_of
@@ -136,7 +139,26 @@ def test_a_chat_model_is_asked_in_words_unless_a_style_is_given(serve):
     assert metrics_of(log)["unparsed"] == 0.0
 
 
-@pytest.mark.parametrize(("text", "unparsed"), [("The step is right.", 1.0), ("", 1.0), ("-", 0.0)])
+STYLED = [
+    one
+    for one in (*vars(evals).values(), stepwise, reward, guided_search, find_critic)
+    if callable(one) and "style" in signature(one).parameters
+]
+"""Everything that asks a judge: tasks, solvers, and the critics of tasks."""
+
+
+def test_every_default_style_asks_for_words():
+    judges = {
+        one.__name__: find_judge(signature(one).parameters["style"].default) for one in STYLED
+    }
+    assert {"processbench", "prmbench", "stepwise", "reward", "find_critic"} <= judges.keys()
+    assert {name for name, judge in judges.items() if judge.reply != "box"} == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "unparsed"),
+    [("The step is right.", 1.0), ("", 1.0), ("-", 0.0), ("- The sum is 5.", 0.0)],
+)
 def test_only_a_sign_is_a_verdict_of_one_token(serve, text, unparsed):
     task = processbench(source="sample", critic="stepwise", style="single_token")
     log, _ = serve(task, lambda *_: Reply(text, "length"), limit=2)

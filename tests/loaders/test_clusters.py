@@ -75,6 +75,35 @@ def test_a_row_may_name_its_cluster(tmp_path, load, row):
     assert clusters(load(write(tmp_path, rows))) == ["query-7", "7"]
 
 
+PRMBENCH = {"modified_process": ["1.", "2."], "error_steps": [1]}
+MR_BEN = {
+    "Subject": "college_physics",
+    "Model_Solution_Steps": ["Step 1: a", "Step 2: b"],
+    "Model_Solution_Correctness": "incorrect",
+    "Model_Solution_First_Error_Step": "2",
+}
+
+
+def test_classes_of_prmbench_that_are_made_from_one_problem_are_one_cluster(tmp_path):
+    rows = [
+        PRMBENCH
+        | {"idx": f"{kind}_{i}", "classification": kind, "modified_question": f"{kind} {i}?"}
+        for i in (7, 8)
+        for kind in ("circular", "deception", "confidence")
+    ]
+    assert clusters(first_error_dataset(write(tmp_path, rows))) == ["7"] * 3 + ["8"] * 3
+
+
+def test_solutions_of_one_question_of_mr_ben_are_one_cluster(tmp_path):
+    rows = [
+        MR_BEN | {"Question_UUID": question, "Question": "1 + 1?", "Options": f"A: {place}"}
+        for question in ("aaaaaaaa-0", "bbbbbbbb-0")
+        for place in range(2)
+    ]
+    found = clusters(first_error_dataset(write(tmp_path, rows)))
+    assert found == ["aaaaaaaa-0"] * 2 + ["bbbbbbbb-0"] * 2
+
+
 def test_generated_rows_have_a_cluster():
     generated = [
         procedural_dataset(0, 20, "6", "any", None, None, 1, 0.5),

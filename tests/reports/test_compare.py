@@ -12,7 +12,14 @@ from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from misstep.registry import MisstepError
-from misstep.reports import Aim, compare, comparison_json, comparison_markdown, paired_samples
+from misstep.reports import (
+    Aim,
+    compare,
+    comparison_json,
+    comparison_markdown,
+    comparison_notes,
+    paired_samples,
+)
 from misstep.reports._paired import PairedData, holm, mcnemar, mean_of, permutation_p
 from tests.reports.conftest import ROWS, read_run, write_run
 from tests.scorers.test_paired_difference import newcombe
@@ -286,6 +293,31 @@ def test_the_permutation_test_of_f1_exchanges_whole_clusters(runs):
     [single] = compare([runs.strong, runs.weak], metric="f1_score").contrasts
     assert found.p == pytest.approx(expected, abs=0.025)
     assert found.p > 3 * single.p
+
+
+@pytest.mark.parametrize("metric", ["f1_score", "error_accuracy", "accuracy"])
+def test_both_intervals_are_printed_where_clusters_change_them(runs, metric):
+    weak = {s.id: s.scores["first_error"].hit for s in runs.weak.samples}
+    # Samples on which the runs differ alike share a cluster.
+    pair = [
+        replace(
+            run,
+            samples=[
+                replace(s, cluster=f"{i % 5} {strong.scores['first_error'].hit - weak[s.id]}")
+                for i, (s, strong) in enumerate(zip(run.samples, runs.strong.samples, strict=True))
+            ],
+        )
+        for run in (runs.strong, runs.weak)
+    ]
+    comparison = compare(pair, metric=metric)
+    [found] = comparison.contrasts
+    lower, upper = found.independent.lower, found.independent.upper
+    assert found.upper - found.lower > 1.1 * (upper - lower)
+    ends = f"[{100 * lower:.1f}, {100 * upper:.1f}]"
+    said = f"B − A, {metric}: samples of one cluster are not independent."
+    assert any(said in note and ends in note for note in comparison_notes(comparison))
+    alone = comparison_notes(compare([runs.strong, runs.weak]))
+    assert not any("cluster" in note for note in alone)
 
 
 def test_holms_correction_is_over_all_tests_of_a_call(runs):

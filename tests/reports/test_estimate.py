@@ -19,7 +19,7 @@ from misstep.loaders import load_rows
 from misstep.registry import CHARACTERS_PER_TOKEN, MisstepError, Price, price_of, prices, sizes
 from misstep.reports import estimate, estimate_eval, eval_sizes, measured_completion
 from misstep.reports._estimate import token_counter
-from tests.reports.conftest import ROWS
+from tests.reports.conftest import ROWS, write_run
 from tests.support.openai_server import OpenAIServer
 from tests.support.rows import delta_row
 from tests.support.runs import local_model, succeed
@@ -213,6 +213,32 @@ def test_completions_can_be_as_long_as_in_a_log(folder, runs):
         CliRunner().invoke(
             cli, [*command, "--like", log, "--completion", "9"], catch_exceptions=False
         )
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"votes": 4}, {"critic": "stepwise"}, {"votes": 4, "adaptive": True}]
+)
+def test_a_completion_of_a_log_is_one_of_all_that_a_sample_takes(tmp_path, arguments):
+    with OpenAIServer(right) as server:
+        model = local_model(server, MODEL)
+        log = succeed(processbench(source="sample", **arguments), tmp_path, model, limit=3)
+    completions = sum(
+        len(event.output.choices)
+        for sample in log.samples
+        for event in sample.events
+        if event.event == "model"
+    )
+    assert completions > len(log.samples)
+    written = sum(usage.output_tokens for usage in log.stats.model_usage.values())
+    assert measured_completion(log.location) == round(written / completions)
+
+
+def test_a_log_without_transcripts_has_a_completion_for_each_vote(tmp_path):
+    votes = [(r"\boxed{0}", "x" * 300, r"\boxed{-1}", "y" * 600)] * len(ROWS)
+    log = tmp_path / "votes.eval"
+    write_run(log, votes, task_args_passed={"votes": 4})
+    whole = sum(sum(map(len, texts)) // 3 for texts in votes)
+    assert measured_completion(str(log)) == round(whole / (4 * len(ROWS)))
 
 
 def test_the_time_of_a_sample_leaves_out_its_waiting(runs):

@@ -1,6 +1,7 @@
 """Intervals against the definition, other libraries, and the share of cases that they must hold."""
 
 import math
+import sys
 from itertools import combinations, pairwise
 from random import Random
 
@@ -10,6 +11,7 @@ from inspect_ai.scorer import SampleScore, Score, ci_wilson, stderr
 from scipy.stats import binom, t
 from statsmodels.stats.proportion import proportion_confint
 
+from benchmarks import coverage
 from benchmarks.coverage import f1_coverage, nearest_coverage, share_coverage, simulated_coverage
 from misstep.scorers import Estimate, f1_estimate, harmonic_mean, mean_estimate, share
 from misstep.scorers._intervals import _student
@@ -159,6 +161,32 @@ def test_intervals_of_clusters_and_epochs_hold_the_truth(design, monkeypatch):
     monkeypatch.setattr("benchmarks.coverage.TRIALS", 200)
     for found in simulated_coverage(*design, 0.7, 0.3):
         assert found > 0.9
+
+
+def table_rows(page):
+    return [line for line in page.splitlines() if line.startswith("| ") and "---" not in line]
+
+
+def cells(row):
+    return row.strip("| ").split(" | ")
+
+
+def test_one_command_writes_the_coverage_in_the_docs(tmp_path, monkeypatch):
+    """The tables of the fewest samples, which take little time, and one simulated cell."""
+    for name in ("SIZES", "COMPARED"):
+        monkeypatch.setattr(coverage, name, (20,))
+    monkeypatch.setattr(coverage, "SIMULATED", (0.7,))
+    monkeypatch.setattr(coverage, "DESIGNS", coverage.DESIGNS[2:3])
+    monkeypatch.setattr(sys, "argv", ["coverage", "--output", str(tmp_path / "page.md")])
+    coverage.main()
+    *exact, columns, simulated = table_rows((tmp_path / "page.md").read_text(encoding="utf-8"))
+    in_docs = table_rows(coverage.PAGE.read_text(encoding="utf-8"))
+    assert len(exact) > 30
+    assert set(exact) <= set(in_docs)
+    [name, cell] = cells(simulated)
+    [head] = [row for row in in_docs if row.startswith("| error, correct accuracy")]
+    [row] = [row for row in in_docs if row.startswith(f"| {name} |")]
+    assert dict(zip(cells(head), cells(row), strict=True))[cells(columns)[1]] == cell
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 5, 10, 100, 1000])
