@@ -1,14 +1,11 @@
 """Where rows come from, and how they become samples."""
 
 from misstep.loaders._agents import (
-    Chosen,
     attribution_dataset,
     has_step_labels,
     holds_judgements,
-    is_failed,
     judgement_datasets,
     trajectory_dataset,
-    transcript_dataset,
 )
 from misstep.loaders._files import RawRow, folder_lock, json_lines, read_rows, write_files
 from misstep.loaders._first_error import (
@@ -41,4 +38,5 @@ from misstep.loaders._recovery import MistakeRows, recovery_dataset, recovery_pr
 from misstep.loaders._rows import BadRow, Id, Name, validate_rows
 from misstep.loaders._sources import corpus_rows, fetch, mirror
 from misstep.loaders._summary import Summary, summary_of
+from misstep.loaders._transcripts import Chosen, transcript_dataset
 from misstep.loaders._wording import PublishedWording, Template, fetch_wording, published_wording

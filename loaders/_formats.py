@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from misstep.loaders._rows import (
     Id,
+    Index,
     NonEmpty,
     Steps,
     named,
@@ -25,6 +26,11 @@ from misstep.loaders._rows import (
 from misstep.loaders._trajectories import attribution_fields, printed, trajectory_fields
 from misstep.registry import RowKind
 from misstep.verdicts import NO_ERROR
+
+Fields: TypeAlias = dict[str, Any]
+
+LABEL_PROBLEM = "label_problem"
+"""The field of a row that has an error but no usable label, with the reason."""
 
 PROBLEMS = "annotation_problems"
 """The metadata key with the annotations that do not fit the row's sections."""
@@ -39,10 +45,12 @@ _List = Annotated[list[Any], BeforeValidator(printed_list)]
 _StepNumber = Annotated[int, BeforeValidator(whole_number)]
 
 
-class DeltaRow(BaseModel):
-    """A row of DeltaBench; both spellings of its fields are read."""
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
 
-    model_config = ConfigDict(extra="allow", strict=True)
+
+class _DeltaRow(_Row):
+    """A row of DeltaBench; both spellings of its fields are read."""
 
     question: NonEmpty
     sections: _List | None = None
@@ -54,35 +62,34 @@ class DeltaRow(BaseModel):
     )
 
 
-def _deltabench_fields(content: dict[str, Any]) -> dict[str, Any]:
+def _deltabench_fields(content: Fields) -> Fields:
     """Return the fields of a first-error row.
 
     The label is the smallest annotated section number minus one. If errors are annotated but no
     number belongs to a section, the label is the number of sections, which no verdict matches: the
     row has an error at an unknown place.
     """
-    row = DeltaRow.model_validate(content)
+    row = _DeltaRow.model_validate(content)
     steps = _section_texts(row)
     problems: list[str] = []
     errors = list(_numbers(row.errors, "reason_error_section_numbers", problems))
     unuseful = list(_numbers(row.unuseful, "reason_unuseful_section_numbers", problems))
+    annotated = sorted({*errors, *unuseful})
+    gold = [number for number in annotated if 1 <= number <= len(steps)]
     problems += [
         f"section {number} is not one of its sections 1 to {len(steps)}"
-        for number in sorted({*errors, *unuseful})
-        if not 1 <= number <= len(steps)
+        for number in annotated
+        if number not in gold
     ]
     positive = [number for number in errors if number > 0]
     label = min(positive) - 1 if positive else len(steps) if row.errors else NO_ERROR
-    annotated = sorted({*errors, *unuseful})
-    gold = [number for number in annotated if 1 <= number <= len(steps)]
     return {
-        **({"id": content["id"]} if "id" in content else {}),
         "problem": row.question,
         "steps": steps,
         "label": label,
         "subset": content.get("task_l1"),
         "generator": content.get("model"),
-        **{name: content[name] for name in _KEPT if name in content},
+        **{name: content[name] for name in ("id", *_KEPT) if name in content},
         "error_sections": sorted(set(errors)),
         "unuseful_sections": sorted(set(unuseful)),
         "gold_sections": gold,
@@ -101,7 +108,7 @@ def _numbers(values: list[Any], field: str, problems: list[str]) -> Iterator[int
             problems.append(f"{field}: {str(value)[:40]!r} is not a section number")
 
 
-def _section_texts(row: DeltaRow) -> list[str]:
+def _section_texts(row: _DeltaRow) -> list[str]:
     """Return the texts of a row's sections; an empty list if the row has none.
 
     They are taken from `sections`, else from `sections_content`, else from the paragraphs of
@@ -139,24 +146,14 @@ def _by_paragraphs(text: str, sections: list[dict[str, Any]]) -> list[str]:
     texts: list[str] = []
     for section in sections:
         start, end = section.get("start"), section.get("end")
-        if not isinstance(start, int) or not isinstance(end, int):
+        if isinstance(start, int) and isinstance(end, int) and 1 <= start <= end <= len(paragraphs):
+            texts.append("\n\n".join(paragraphs[start - 1 : end]))
+        else:
             return []
-        if not 1 <= start <= end <= len(paragraphs):
-            return []
-        texts.append("\n\n".join(paragraphs[start - 1 : end]))
     return texts
 
 
-LABEL_PROBLEM = "label_problem"
-"""The field of a row that has an error but no usable label, with the reason."""
-
-Fields: TypeAlias = dict[str, Any]
-
 _OPENS_STEP = re.compile(r"^[\s*#]*step\s*(\d+)", re.IGNORECASE)
-
-
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
 
 
 def _lower(value: object) -> object:
@@ -249,16 +246,16 @@ class _MrBenRow(_Row):
 def _mr_ben_fields(content: Fields, number: int) -> Fields:
     """Return a row of MR-Ben: the label is the number that a step prints, or a line of code."""
     row = _MrBenRow.model_validate(content)
-    code = isinstance(row.steps, str)
-    numbers: list[int | None] = []
+    numbers: list[int | None] | None = None
     if isinstance(row.steps, str):
+        subset = "coding"
         steps = [line for line in row.steps.split("\n") if line.strip()]
         places = [i for i, line in enumerate(steps) if line.rstrip() == row.error_step.rstrip()]
     else:
+        subset = str(content.get("subset") or row.subject)
         steps, numbers = printed_steps(row.steps)
         wanted = re.search(r"\d+", row.error_step)
         places = [i for i, n in enumerate(numbers) if wanted and n == int(wanted[0])]
-    subset = "coding" if code else str(content.get("subset") or row.subject)
     place = content.get("place", number - 1)
     # Some rows name another question than the one that they are listed under.
     question = str(content.get("key", row.uuid))
@@ -277,7 +274,7 @@ def _mr_ben_fields(content: Fields, number: int) -> Fields:
         "error_step": row.error_step,
         "error_reason": row.reason,
         "rectified_step": row.rectified,
-        **({} if code else {"printed_numbers": numbers}),
+        **({} if numbers is None else {"printed_numbers": numbers}),
     }
 
 
@@ -409,7 +406,7 @@ class _MistakeRow(_Row):
     steps: Steps
     target: str
     answer: str | None = None
-    mistake_index: Annotated[int | None, BeforeValidator(lambda x: x if x is None else int(x))]
+    mistake_index: Index
 
 
 def _mistake_fields(content: Fields, number: int) -> Fields:

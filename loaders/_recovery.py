@@ -4,22 +4,22 @@ import logging
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import count
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from inspect_ai.dataset import MemoryDataset, Sample
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from misstep.generator import VERSION, Solution, check_count, settings_of, solution
 from misstep.loaders._first_error import RowOrder, Subsets, dataset_name, interleaved, subset_names
 from misstep.loaders._rows import (
     Id,
+    Index,
     Name,
     NonEmpty,
     Steps,
     all_good,
     index_problem,
     validate_rows,
-    whole_number,
 )
 from misstep.loaders._sources import source_files
 from misstep.loaders._wording import published_wording
@@ -53,10 +53,6 @@ ROWS_PER_FAMILY = 8
 """The default number of generated rows per family."""
 
 
-def _index(value: object) -> int | None:
-    return None if value is None else whole_number(value)
-
-
 class MistakeRow(BaseModel):
     """A row of BIG-Bench Mistake: a question, reasoning in steps, and its first mistake."""
 
@@ -69,7 +65,7 @@ class MistakeRow(BaseModel):
     target: NonEmpty
     answer: str | None
     """The answer that the steps lead to."""
-    mistake_index: Annotated[int | None, BeforeValidator(_index)]
+    mistake_index: Index
     """The index of the first wrong step; None if there is none."""
     cluster: Id | None = None
 

@@ -91,6 +91,8 @@ Name = Annotated[NonEmpty, AfterValidator(check_name)]
 Id = Annotated[Name, BeforeValidator(id_text)]
 Steps = Annotated[list[str], BeforeValidator(json_list), Field(min_length=1)]
 Answer = Annotated[NonEmpty, BeforeValidator(answer_text)]
+Index = Annotated[int | None, BeforeValidator(lambda x: x if x is None else whole_number(x))]
+"""A place, or None."""
 
 
 def named(*columns: str, **settings: Any) -> Any:  # noqa: ANN401

@@ -10,7 +10,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from misstep.loaders._rows import NonEmpty, id_text, json_list, named, printed_list, whole_number
+from misstep.loaders._rows import (
+    Index,
+    NonEmpty,
+    id_text,
+    json_list,
+    named,
+    printed_list,
+    whole_number,
+)
 from misstep.trajectories import ERROR_KINDS, NO_TEXT, Message, Rendering, read_message, render
 from misstep.verdicts import NO_ERROR
 
@@ -25,9 +33,6 @@ STEP_LABELS: tuple[StepLabel, ...] = (-1, 0, 1)
 """Wrong or harmful; neutral; right and useful."""
 
 _Label = Annotated[StepLabel, BeforeValidator(whole_number)]
-Index = Annotated[int | None, BeforeValidator(lambda x: x if x is None else whole_number(x))]
-"""A place in a file or among queries."""
-
 SETS = ("hotpotqa", "gaia_dev", "bfcl", "tau2")
 """The sets of AgentProcessBench in the order of `total_index`."""
 SET_ROWS = 250

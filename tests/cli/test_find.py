@@ -24,7 +24,7 @@ from inspect_ai.tool import ToolCall, tool
 
 from misstep.cli._main import cli
 from misstep.loaders import transcript_dataset
-from misstep.loaders._agents import is_failed
+from misstep.loaders._transcripts import is_failed
 from misstep.registry import DataError
 from misstep.reports import trust_lines
 from tests.evals.test_agent_process import model_that

@@ -181,6 +181,16 @@ def test_the_wrong_steps_of_prmbench_may_be_texts_of_numbers(steps):
     assert "error_steps[0]: expected a whole number" in str(problem)
 
 
+@pytest.mark.parametrize(("index", "label"), [(None, -1), (1, 1), ("1", 1), (1.0, 1)])
+def test_the_index_of_a_mistake_is_not_rounded(index, label):
+    content = {"task": "sorting", "input": "?", "steps": ["a", "b", "c"], "target": "t"}
+    [row], bad = check_rows([(1, content | {"mistake_index": index})])
+    assert not bad
+    assert row.label == label
+    _, [problem] = check_rows([(1, content | {"mistake_index": 1.5})])
+    assert "mistake_index: expected a whole number" in str(problem)
+
+
 def test_rows_of_other_tasks_of_mathcheck_are_told_by_their_task():
     content = {"task_type": "solving", "question_type": "seed_question", "question": "?"}
     _, [bad] = check_rows([(1, content | {"solution": None, "answer": 18.0})])
