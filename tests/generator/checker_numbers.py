@@ -51,6 +51,14 @@ class Rules:
         return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", re.I)
 
 
+def sentences(text):
+    return re.split(r"(?<=\.) ", text)
+
+
+def whole_numbers(text):
+    return [int(number) for number in re.findall(r"-?\d+", text)]
+
+
 def read_number(text, rules):
     """The statement of a step with an equation that names one quantity."""
     named = {name.lower() for name in rules.names.findall(text)} & set(rules.rules)
