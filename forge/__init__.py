@@ -41,7 +41,6 @@ from misstep.forge._solutions import (
     analyse,
     examine_row,
     split_solution,
-    split_steps,
 )
 from misstep.forge._task import (
     BuildSettings,

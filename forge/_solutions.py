@@ -56,13 +56,11 @@ class SplitSolution:
     steps: list[str]
 
 
-def split_steps(text: str) -> list[str]:
-    """Return the steps of a worked solution. Joined, they are the text."""
-    return split_solution(text).steps
-
-
 def split_solution(text: str) -> SplitSolution:
-    """Return the steps of a worked solution and the structure they were split by."""
+    """Return the steps of a worked solution and the structure they were split by.
+
+    Joined, the steps are the text.
+    """
     spans = display_spans(text)
     marked = [(found.start() + 1, found.lastgroup) for found in _MARKED.finditer(text)]
     numbered = sum(kind == "numbered" for _, kind in marked)

@@ -1,4 +1,8 @@
-"""What an answer is worth: read verdicts, count votes, score samples, estimate intervals."""
+"""What an answer is worth: read verdicts, count votes, score samples, estimate intervals.
+
+Inspect computes metrics during a run, with few samples or none. Every metric is defined for any
+input. It is nan if its set of samples is empty.
+"""
 
 from misstep.scorers._attribution import (
     Blame as Blame,

@@ -19,9 +19,6 @@ from misstep.verdicts import Unread
 
 _PUBLISHED_AGENT = re.compile(r"Agent Name:\s*([\w_]+)", re.IGNORECASE)
 _PUBLISHED_STEP = re.compile(r"Step Number:\s*(\d+)", re.IGNORECASE)
-# The name may run over lines: a reply that says "Prediction for" hides the next file.
-_PUBLISHED_BLOCK = re.compile(r"Prediction for ([^:]+\.json):(.*?)(?=Prediction for|\Z)", re.DOTALL)
-_BLOCK = re.compile(r"^Prediction for ([^:\n]+\.json):[ \t]*$", re.MULTILINE)
 _LINE = re.compile(r"^[\W_]*(agent name|step number)[\W_]*?:(.*)$", re.IGNORECASE | re.MULTILINE)
 _INTEGER = re.compile(r"-?\d+")
 _TAIL = re.compile(r"\s*\([^()]*\)\s*$")
@@ -74,20 +71,6 @@ def published_hits(read: tuple[str, str] | None, agent: str, step: int) -> tuple
 def prediction_text(agent: str, step: int) -> str:
     """Return an agent and a step in the form that the published script reads."""
     return f"Agent Name: {agent}\nStep Number: {step}"
-
-
-def predictions(text: str) -> dict[str, str]:
-    """Return the prediction for each file in a log of predictions. The last one counts."""
-    heads = list(_BLOCK.finditer(text))
-    ends = [head.start() for head in heads[1:]] + [len(text)]
-    return {head[1]: text[head.end() : end] for head, end in zip(heads, ends, strict=True)}
-
-
-def published_predictions(text: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield the predictions that the published script reads, with the names of their files."""
-    for block in _PUBLISHED_BLOCK.finditer(text):
-        if (read := read_blame_published(block[2])) is not None:
-            yield block[1].strip(), read
 
 
 TOLERANCES = (1, 3, 5)

@@ -1,8 +1,6 @@
 """Final answers: are two mathematically equal, the scorer, and its metrics.
 
-All samples stay in the denominator. Inspect computes metrics during a run, with few samples or
-none. Every metric here is defined for any input. It is nan if its set of samples is empty. A run
-registers few metrics. `answer_table` has all.
+All samples stay in the denominator. A run registers few metrics. `answer_table` has all.
 
 Equal texts and plain numbers are compared here. Math-verify decides everything else, in worker
 processes that can be stopped, so that no answer delays a run. Functions import it when they use it,

@@ -1,8 +1,6 @@
 """The first wrong step: the scorers, strict and lenient, and the metrics.
 
-Inspect computes metrics during a run, with few samples or none. Every metric here is defined for
-any input. It is nan if its set of samples is empty. A run registers few metrics.
-`first_error_table` has all.
+A run registers few metrics. `first_error_table` has all.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

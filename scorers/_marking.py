@@ -2,9 +2,6 @@
 
 The reply has headed fields: correct or not, the first wrong step, and why. MR-Ben and MR-GSM8K
 publish a reading each; ours takes what is evident.
-
-Inspect computes metrics during a run, with few samples or none. Every metric here is defined for
-any input. It is nan if its set of samples is empty.
 """
 
 import re

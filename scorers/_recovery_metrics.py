@@ -1,8 +1,7 @@
 """The metrics of error recovery, from samples that are right or wrong in several variations.
 
-Inspect computes metrics during a run, with few samples or none. Every metric here is defined for
-any input. It is nan if its set of samples is empty. The value of a sample is the mean over its
-epochs. A run registers few metrics. `recovery_table` has all.
+The value of a sample is the mean over its epochs. A run registers few metrics. `recovery_table` has
+all.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

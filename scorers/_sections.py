@@ -3,9 +3,8 @@
 There are two readings of the same text. *Published* follows DeltaBench's script to the letter, with
 its mistakes. *Strict* reads only the words that the prompt asks for, as they were meant.
 
-Inspect computes metrics during a run, with few samples or none. Every metric here is defined for
-any input. It is nan if its set of samples is empty. The values of a sample are the means over its
-epochs. A run registers few metrics. `section_table` has all.
+The values of a sample are the means over its epochs. A run registers few metrics. `section_table`
+has all.
 """
 
 import re

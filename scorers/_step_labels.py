@@ -2,9 +2,6 @@
 
 The reply is a JSON object with `step_labels`, from the name of a step to -1, 0 or 1. By our rule a
 label that is missing or is none of these stays unread. The published rule takes it for 0.
-
-Inspect computes metrics during a run, with few samples or none. Every metric here is defined for
-any input. It is nan if its set of samples is empty.
 """
 
 import json

@@ -3,9 +3,6 @@
 PRMBench's rule: a valid step is the positive class. TP is a right step called valid, FP a wrong
 step called valid, TN a wrong step called invalid, FN a right step called invalid. PRMScore is the
 mean of two F1 scores over pooled steps, by class and group.
-
-Inspect computes metrics during a run, with few samples or none. Every metric here is defined for
-any input. It is nan if its set of samples is empty.
 """
 
 import json

@@ -17,9 +17,7 @@ from misstep.samples import AttributionMetadata
 from misstep.scorers._attribution import (
     Blame,
     plain_name,
-    predictions,
     published_hits,
-    published_predictions,
     read_blame,
     read_blame_published,
     score_blame,
@@ -29,6 +27,9 @@ from tests.evals.test_agent_process import model_that
 from tests.support.runs import metrics_of, succeed, table_of
 
 SETS = ("Algorithm-Generated", "Hand-Crafted")
+# The name may run over lines: a reply that says "Prediction for" hides the next file.
+PUBLISHED_BLOCK = re.compile(r"Prediction for ([^:]+\.json):(.*?)(?=Prediction for|\Z)", re.DOTALL)
+BLOCK = re.compile(r"^Prediction for ([^:\n]+\.json):[ \t]*$", re.MULTILINE)
 ROW = {
     "id": "x",
     "question": "How many?",
@@ -220,6 +221,20 @@ def about(sample):
 
 def percent(values):
     return round(100 * sum(values) / len(values), 2)
+
+
+def predictions(text):
+    """Return the prediction for each file in a log of predictions. The last one counts."""
+    heads = list(BLOCK.finditer(text))
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    return {head[1]: text[head.end() : end] for head, end in zip(heads, ends, strict=True)}
+
+
+def published_predictions(text):
+    """Yield the predictions that the published script reads, with the names of their files."""
+    for block in PUBLISHED_BLOCK.finditer(text):
+        if (read := read_blame_published(block[2])) is not None:
+            yield block[1].strip(), read
 
 
 @pytest.mark.parametrize("name", SETS)

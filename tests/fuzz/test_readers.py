@@ -7,7 +7,7 @@ from datetime import date
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from misstep.boxes import boxes, last_boxed
-from misstep.forge import Failure, split_steps
+from misstep.forge import Failure, split_solution
 from misstep.forge._calls import InjectionReply, read_reply
 from misstep.loaders import check_rows
 from misstep.loaders._files import parse_rows
@@ -109,7 +109,7 @@ def test_answers_are_compared_plainly_the_same_both_ways(one, other):
 @quick
 @given(texts)
 def test_steps_join_to_the_text_they_were_cut_from(text):
-    assert "".join(split_steps(text)) == text
+    assert "".join(split_solution(text).steps) == text
 
 
 replies = st.dictionaries(

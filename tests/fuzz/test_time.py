@@ -16,7 +16,7 @@ import yaml
 from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant
 from misstep.boxes import boxes, last_boxed
 from misstep.scorers import compare_texts
-from misstep.forge import display_spans, split_steps
+from misstep.forge import display_spans, split_solution
 from misstep.forge._checks import check_example
 from misstep.forge._example import Example
 from misstep.forge._calls import InjectionReply, read_reply
@@ -39,7 +39,7 @@ def read(text):
     read_structured(text)
     list(boxes(text, longest=1000))
     last_boxed(text)
-    split_steps(text)
+    split_solution(text)
     compare_texts(text, "1")
     choice = ChatCompletionChoice(message=ChatMessageAssistant(content=text))
     for judge in ("single_token", "written", "plain"):
