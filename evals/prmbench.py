@@ -37,7 +37,7 @@ def prmbench(
     accept: str | None = None,
     order: RowOrder = "interleaved",
 ) -> Task:
-    """Judge of each step of a solution whether it is valid, and whether it is redundant.
+    """Judge whether each step of a solution is valid, and whether it is redundant.
 
     Args:
         subset: Use only this class, or these: redundency, circular, counterfactual,

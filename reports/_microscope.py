@@ -29,7 +29,7 @@ MOST_CHARACTERS = 18_000_000
 LONGEST_STEP, LONGEST_WORDS, SHORTEST_WORDS = 20_000, 20_000, 200
 """Characters of a step, and of the words of a run about one sample."""
 _RENDERED = 2_000
-"""If each reply may have at least so many characters, formulas in replies are rendered."""
+"""Formulas in replies are rendered if each reply may have at least this many characters."""
 _EXCERPT = 140
 _LEVEL = 5
 """The level of compression: higher ones take twice as long for three percent."""

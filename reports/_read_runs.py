@@ -40,7 +40,7 @@ from misstep.reports._samples import (
 NOTES = ("max_tokens",)
 """Keys of a log's metadata that hold notes on its settings."""
 _ROWS_WITHOUT_RESULT = "rows_without_result"
-"""The key for the number of rows of which an imported file had no result."""
+"""The key for the number of rows for which an imported file had no result."""
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -244,6 +244,8 @@ def _log_errors(location: str) -> Iterator[None]:
         reason = " ".join(str(problem).split()) or type(problem).__name__
         if isinstance(problem, FileNotFoundError):
             reason = "there is no such file"
+        elif Path(location).is_dir():
+            reason = "it is a folder; name the logs in it"
         elif isinstance(problem, BadZipFile) or reason.startswith("Unable to read log file"):
             reason = "it was cut off, or it is another kind of file"
         raise MisstepError(f"{location}: cannot be read as an Inspect log ({reason}).") from None

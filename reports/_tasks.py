@@ -51,7 +51,7 @@ _MARK = "[Right]"
 _BLANK_LINE = "\n\n"
 """It separates the steps of a solution. A search that asks for one step stops there."""
 _SEARCHED = 20
-"""The samples of a search that are run dry. All samples would be too many calls."""
+"""The number of samples of a search in a dry run. All samples would be too many calls."""
 _PROBABILITIES = Logprobs(
     content=[
         Logprob(token=right, logprob=-0.1, top_logprobs=[TopLogprob(token=wrong, logprob=-2.4)])

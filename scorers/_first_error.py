@@ -110,7 +110,7 @@ def unread_shares(epochs: Sequence[SampleScore]) -> dict[str, float]:
 
 
 def sample_count(epochs: Sequence[SampleScore]) -> int:
-    """Return the number of samples that the scores of all epochs are of."""
+    """Return the number of samples behind the scores of all epochs."""
     ids = [epoch.sample_id for epoch in epochs]
     return len(set(ids) - {None}) + ids.count(None)
 

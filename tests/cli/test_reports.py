@@ -96,6 +96,7 @@ def test_power_tells_samples_and_differences(logs):
         (["estimate", "processbench.sample", "--model", "m", "-T", "vots=8"], "vots"),
         (["estimate", "processbench.sample", "--model", "m", "-T", "votes"], "name=value"),
         (["compare", "nowhere.eval", "nowhere.eval"], "cannot be read as an Inspect log"),
+        (["compare", "tests", "tests"], "it is a folder; name the logs in it"),
         (["report", "nowhere"], "there is no such log or folder"),
     ],
 )
