@@ -55,6 +55,7 @@ from misstep.registry._sources import (
     Corpus,
     Generated,
     RowKind,
+    Sha256,
     Source,
     SourceFile,
     Wording,

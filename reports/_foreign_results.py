@@ -15,6 +15,7 @@ from inspect_ai.scorer import Scorer
 from misstep.loaders import FirstErrorRow, check_rows, first_error_sample, load_rows, read_rows
 from misstep.registry import DataError
 from misstep.scorers import (
+    BY_REDUNDANCY,
     judged_verdict,
     meta_reasoning_published,
     process_judging_published,
@@ -24,9 +25,6 @@ from misstep.scorers import (
 from misstep.verdicts import NO_ERROR, Unread
 
 MATHCHECK_ROWS = 516
-
-_BY_REDUNDANCY = ("redundency", "circular")
-"""The classes of PRMBench for which labels of redundancy count, if there are any."""
 
 Located = tuple[str, dict[str, Any]]
 """A record, and where it is."""
@@ -130,7 +128,7 @@ def _labels(
         found.get(f"step_level_{name}")
         for name in ("validity_scores", "validity_labels", "redundancy_labels")
     )
-    if threshold is None and row.subset in _BY_REDUNDANCY and isinstance(redundant, list):
+    if threshold is None and row.subset in BY_REDUNDANCY and isinstance(redundant, list):
         return {"valid": [not one for one in redundant]}
     if isinstance(scores, list) and len(scores) == len(row.steps):
         record: dict[str, Any] = {"scores": scores}

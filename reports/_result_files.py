@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from misstep.plain_text import check_name
-from misstep.registry import MisstepError
+from misstep.registry import MisstepError, Sha256
 from misstep.reports._runs import IMPORTED, Run
 from misstep.reports._samples import METRIC_TABLES, SampleRecord, ScoreRecord
 from misstep.reports._text import file_name
@@ -56,7 +56,6 @@ _SIGNS = {-1: "-", 0: "0", 1: "+", None: "?"}
 _LABELS = {sign: label for label, sign in _SIGNS.items()}
 
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(check_name)]
 Signs = Annotated[str, StringConstraints(pattern=r"^[-0+?]*$")]
 Count = Annotated[int, Field(ge=0, strict=True)]

@@ -13,6 +13,7 @@ from misstep.generator import VERSION
 from misstep.registry import MisstepError
 from misstep.reports._charts import FINDING_COLOURS, chart_bytes, chart_library
 from misstep.reports._read_runs import read_run
+from misstep.reports._reference import EMBEDDED
 from misstep.reports._runs import Run
 from misstep.reports._samples import ON_CORRECT, ON_ERRORS, Finding
 from misstep.reports._study import (
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from misstep.reports._charts import Chart
 
 TASK = "misstep/procedural"
-EMBEDDED = "embedded/smollm2"
 EMBEDDED_CRITIC = "stepwise"
 """The embedded model cannot write a critique; asked step by step, it sometimes gives a verdict."""
 STUDY_FOLDER = "study"

@@ -105,6 +105,7 @@ from misstep.scorers._step_labels import (
     step_labels_published as step_labels_published,
 )
 from misstep.scorers._step_validity import (
+    BY_REDUNDANCY as BY_REDUNDANCY,
     PrmScore as PrmScore,
     ValidityScores as ValidityScores,
     first_invalid as first_invalid,

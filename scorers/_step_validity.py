@@ -189,7 +189,7 @@ def _f1_draws(hits: Draws, false_alarms: Draws, missed: Draws) -> Draws:
     return f1
 
 
-_BY_REDUNDANCY = ("redundency", "circular")
+BY_REDUNDANCY = ("redundency", "circular")
 """The classes whose wrong steps are the redundant ones, if the critic judges redundancy."""
 
 _COMMENT = re.compile(r"//.*?$|#.*?$", re.MULTILINE)
@@ -257,7 +257,7 @@ def validity_of(
         left = StepValidity(store=store)
         if left.valid is None:
             return Unread(left.unread or Unread.EMPTY)
-        if left.redundant is not None and subset in _BY_REDUNDANCY:
+        if left.redundant is not None and subset in BY_REDUNDANCY:
             return [not redundant for redundant in left.redundant]
         return list(left.valid)
     verdict = critic_verdict(store, output)
