@@ -256,11 +256,10 @@ def _mr_ben_fields(content: Fields, number: int) -> Fields:
         steps, numbers = printed_steps(row.steps)
         wanted = re.search(r"\d+", row.error_step)
         places = [i for i, n in enumerate(numbers) if wanted and n == int(wanted[0])]
-    place = content.get("place", number - 1)
     # Some rows name another question than the one that they are listed under.
     question = str(content.get("key", row.uuid))
     return {
-        "id": f"{subset}-{question[:8]}-{place}",
+        "id": f"{subset}-{question[:8]}-{content.get('place', number - 1)}",
         "problem": f"{row.question}\n\n{row.options}" if row.options else row.question,
         "steps": steps,
         **_label(row.correctness == "correct", places, len(steps), row.error_step),
