@@ -24,6 +24,7 @@ bodies = st.one_of(
     LONG.map(lambda text: json.dumps({"error": {"message": text}}).encode()),
     LONG.map(lambda text: json.dumps({text: [text] * 3}).encode()),
     st.just(b"[" * 100_000),
+    st.just(json.dumps([[[["x" * 500] * 20] * 20] * 20]).encode()),
     st.just(json.dumps({"error": {str(i): i for i in range(50_000)}}).encode()),
 )
 
@@ -31,7 +32,7 @@ bodies = st.one_of(
 @given(bodies)
 def test_the_body_of_an_error_is_bounded(body):
     short = _short_error(body)
-    assert len(short) <= max(2_000, 20 * 20 * 7_000)
+    assert len(short) <= 20_000
     assert len(body) > 2_000 or short == body
 
 
@@ -61,7 +62,7 @@ def test_other_errors_stay_as_they_are():
 @pytest.mark.parametrize("name", ["Anthropic", "Google", "OpenAI chat"])
 def test_a_long_refusal_takes_little_time_whatever_the_vendor(name, tmp_path):
     def refuse(body):
-        raise BadRequestError("Not today. " + "x" * 100_000)
+        raise BadRequestError("Not today. " + "x" * 50_000)
 
     protocol = replace(PROTOCOLS[name], read=refuse)
     with VendorServer(protocol, lambda *_: None) as server:

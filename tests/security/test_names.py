@@ -12,7 +12,13 @@ from rich.console import Console
 from misstep.cli._main import cli
 from misstep.cli._output import print_summary
 from misstep.evals import guided_search, processbench
-from misstep.loaders import FirstErrorRow, first_error_dataset, problems_dataset, recovery_dataset
+from misstep.loaders import (
+    FirstErrorRow,
+    first_error_dataset,
+    problems_dataset,
+    recovery_dataset,
+    transcript_dataset,
+)
 from misstep.registry import DataError
 from misstep.reports import chart_library, read_logs, read_run, save_chart, summary_of_run
 from tests.support.logs import write_first_error_log
@@ -44,6 +50,15 @@ def test_every_loader_refuses_control_characters_in_ids_and_groups(tmp_path, nam
             path = write(tmp_path / "own.jsonl", [{**row, field: name}])
             with pytest.raises(DataError, match=r"row 1.*U\+\w{4} at place \d is a control"):
                 load(path)
+
+
+def test_a_transcript_whose_id_has_control_characters_is_left_out(tmp_path):
+    messages = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+    rows = [{"id": name, "messages": messages} for name in ("good", *CONTROL)]
+    dataset = transcript_dataset(write(tmp_path / "own.jsonl", rows))
+    assert [sample.id for sample in dataset] == ["good"]
+    assert len(dataset.left_out) == len(CONTROL)
+    assert all("is a control character" in reason for reason in dataset.left_out.values())
 
 
 def six_samples(path):
