@@ -4,12 +4,14 @@ import json
 import time
 from dataclasses import replace
 
+import anyio
 import pytest
 from hypothesis import given, strategies as st
 from inspect_ai.model import get_model
 
-from misstep.providers import Refusal, refusal_in, short_errors
+from misstep.providers import HttpClient, Refusal, refusal_in, short_errors
 from misstep.providers._calls import _short_error
+from tests.support.openai_server import Fault, Faults, OpenAIServer, forge
 from tests.support.openai_server._wire import BadRequestError
 from tests.support.runs import run_task
 from tests.support.vendors import PROTOCOLS, VendorServer
@@ -41,6 +43,20 @@ def test_a_shortened_error_still_says_what_was_refused():
     error = json.loads(_short_error(body))["error"]
     assert error["code"] == "bad"
     assert refusal_in(error["message"]) is Refusal.TOO_LONG
+
+
+def test_the_client_of_misstep_keeps_little_of_a_long_error():
+    async def refusal(url):
+        client = HttpClient(url)
+        try:
+            return await client.post(f"{url}/chat/completions", {"messages": []}, {})
+        finally:
+            await client.aclose()
+
+    with OpenAIServer(forge, faults=Faults({Fault.LONG_REFUSAL: 1.0})) as server:
+        response = anyio.run(refusal, server.url)
+    assert response.status_code == 400
+    assert len(response.content) <= 20_000
 
 
 def test_messages_of_errors_and_their_causes_are_shortened():

@@ -1,6 +1,7 @@
 """Names in data: of samples, of subsets, of models. They lose no sample and control no terminal."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -10,7 +11,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from rich.console import Console
 
 from misstep.cli._main import cli
-from misstep.cli._output import print_summary
+from misstep.cli._output import print_lines, print_runs, print_summary, print_table
 from misstep.evals import guided_search, processbench
 from misstep.loaders import (
     FirstErrorRow,
@@ -21,6 +22,8 @@ from misstep.loaders import (
 )
 from misstep.registry import DataError
 from misstep.reports import chart_library, read_logs, read_run, save_chart, summary_of_run
+from misstep.reports._show import GroupValue
+from misstep.reports._text import TextTable
 from tests.support.logs import write_first_error_log
 
 CONTROL = ["a\x00b", "\x1b[2J", "a\nb", "\u202emath"]
@@ -144,3 +147,27 @@ def test_no_label_ends_the_process_that_draws(tmp_path, label, suffix):
     content = (tmp_path / f"a.{suffix}").read_bytes()
     assert content
     assert suffix == "png" or not {0x00, 0x1B} & set(content)
+
+
+def test_everything_that_commands_print_may_look_like_markup(tmp_path):
+    name = "[link=https://x.test]y[/link][/]\x1b[2J"
+    rows = [
+        FirstErrorRow.model_construct(
+            id=f"{i}", problem="p", steps=["s"], label=i % 2 - 1, subset=f"{i // 2}{name}"
+        )
+        for i in range(4)
+    ]
+    path = tmp_path / "run.eval"
+    write_first_error_log(path, rows, [r"\boxed{0}"] * 4, model=f"openai/{name}")
+    summary = summary_of_run(read_run(str(path)))
+    metric = summary.headline
+    summary = replace(summary, groups={"subset": [GroupValue(name, 4, metric)]})
+    console = Console(width=200, force_terminal=True, color_system="truecolor")
+    with console.capture() as printed:
+        print_summary(console, summary)
+        print_runs(console, [summary, summary])
+        print_table(console, TextTable([name], [[name]], title=name))
+        print_lines(console, [name])
+    assert printed.get().count("[link=https://x.test]y[/link][/]\\x1b[2J") >= 9
+    assert "\x1b[2J" not in printed.get()
+    assert "\x1b]8" not in printed.get()
