@@ -126,7 +126,7 @@ def test_a_run_on_subsets_that_look_like_markup_ends_well(tmp_path, display):
 
 
 def test_a_search_on_a_set_that_looks_like_markup_ends_well(tmp_path):
-    rows = [{"id": "a", "problem": "p", "answer": "1", "subset": "[/]"}]
+    rows = [{"id": s, "problem": "p", "answer": "1", "subset": s} for s in ("[/]", "[bold]a")]
     source = write(tmp_path / "own.jsonl", rows)
     [log] = run_eval(
         guided_search(source=source, method="plain"),
@@ -135,6 +135,7 @@ def test_a_search_on_a_set_that_looks_like_markup_ends_well(tmp_path):
         display="rich",
     )
     assert log.status == "success", log.error
+    assert r"\[/]_accuracy" in log.results.scores[0].metrics
 
 
 @pytest.mark.parametrize("label", ["a\x00b", "\x1b[2J", "\ud83d", "\u2028"])
