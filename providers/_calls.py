@@ -197,7 +197,7 @@ def check_logprobs(model: Model, need: str, instead: str) -> None:
 
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30 * 60
-_LONGEST_ERROR, _LONGEST_TEXT, _MOST_PARTS = 2_000, 1_000, 20
+_LONGEST_ERROR, _LONGEST_DOCUMENT, _LONGEST_TEXT, _MOST_PARTS = 2_000, 20_000, 1_000, 20
 """Bytes of an error response that is kept whole; characters and parts of a longer one."""
 _LONGEST_RETRY_AFTER = 120
 """Seconds. A longer wait that a server asks for is ignored."""
@@ -287,9 +287,11 @@ def _short_error(content: bytes) -> bytes:
     if len(content) <= _LONGEST_ERROR:
         return content
     try:
-        return json.dumps(short_texts(json.loads(content))).encode()
+        short = json.dumps(short_texts(json.loads(content))).encode()
     except (ValueError, RecursionError):
         return content[:_LONGEST_ERROR]
+    # Lists in lists can hold any number of short texts.
+    return short if len(short) <= _LONGEST_DOCUMENT else content[:_LONGEST_ERROR]
 
 
 def short_texts(content: Any) -> Any:  # noqa: ANN401

@@ -80,7 +80,7 @@ def export_log(location: str, file_format: str) -> Export:
     dataset = file_name(PurePosixPath(log.eval.dataset.name or "data").stem)
     samples.sort(key=lambda sample: str(sample.id))
     if file_format == "agentprocessbench":
-        return Export(_judgement_files(samples, model), model, failed)
+        return Export(_judgement_files(samples, model, location), model, failed)
     if file_format == "processbench":
         return Export(_processbench_files(samples, dataset, location), model, failed)
     votes = max((_voting(sample).get("asked", 1) for sample in samples), default=1)
@@ -129,13 +129,14 @@ def _processbench_row(sample: EvalSample) -> Row:
     }
 
 
-def _judgement_files(samples: list[EvalSample], model: str) -> dict[str, str]:
+def _judgement_files(samples: list[EvalSample], model: str, location: str) -> dict[str, str]:
     """Return AgentProcessBench's result files: for each set, a judgement of each trajectory."""
     judge = model.rpartition("_")[2] or model
     files = defaultdict(list)
-    for sample in samples:
-        name = str(sample.metadata.get("subset") or "data")
-        files[f"{file_name(name)}__blind_{judge}.jsonl"].append(_judgement_row(sample, name, judge))
+    sets = [str(sample.metadata.get("subset") or "data") for sample in samples]
+    names = file_names(sets, location)
+    for sample, name in zip(samples, sets, strict=True):
+        files[f"{names[name]}__blind_{judge}.jsonl"].append(_judgement_row(sample, name, judge))
     return {name: json_lines(rows) for name, rows in files.items()}
 
 

@@ -34,6 +34,18 @@ def test_a_workflow_makes_targets_that_exist(path):
     assert set(made) <= set(TARGETS)
 
 
+def test_uv_and_the_tools_that_it_runs_are_pinned():
+    lines = MAKEFILE.replace("\\\n", " ").splitlines()
+    by_pip = [line for line in lines if "pip install" in line and "$(UV) pip install" not in line]
+    assert all("--require-hashes" in line for line in by_pip)
+    tools = re.findall(r"tool run (\S+)", MAKEFILE)
+    assert tools
+    assert all(re.fullmatch(r"[\w-]+@[\d.]+", tool) for tool in tools)
+    for path in WORKFLOWS:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"\b(pip|pipx|uvx?|curl|wget)\s", text), path.name
+
+
 def test_the_tests_run_on_every_python_that_the_package_names():
     matrix = read(".github/workflows/test.yml")["jobs"]["test"]["strategy"]["matrix"]["python"]
     named = [c.rpartition(" ")[2] for c in PYPROJECT["classifiers"] if ":: 3." in c]

@@ -28,6 +28,8 @@ def with_solution(solution):
     [
         ([1], SkipReason.MALFORMED),
         ({"problem": "p"}, SkipReason.MALFORMED),
+        ({**GOOD, "id": "a\x00b"}, SkipReason.MALFORMED),
+        ({**GOOD, "source": "\x1b[2J"}, SkipReason.MALFORMED),
         (with_solution(STEPS), SkipReason.NO_ANSWER),
         (with_solution(STEPS + "\\boxed{}"), SkipReason.NO_ANSWER),
         (with_solution(STEPS + "\\boxed{3"), SkipReason.NO_ANSWER),

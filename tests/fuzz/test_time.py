@@ -2,6 +2,10 @@
 
 import subprocess
 import sys
+import time
+
+from misstep.forge import display_spans
+from misstep.reports._forge_report import StepPair, marked_changes
 
 SECONDS = 30
 """Of a processor, for all readers and texts; a quadratic reader needs minutes at least."""
@@ -131,6 +135,22 @@ def test_no_text_makes_a_reader_slow():
     program = program.replace("{checked}", str(CHECKED))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:] or "it ran out of its processor time"
+
+
+def test_two_long_steps_of_different_words_are_compared_in_little_time():
+    before, after = (" ".join(f"{part}{i}" for i in range(450)) for part in "ab")
+    start = time.process_time()
+    left, right = marked_changes(StepPair(0, f"So {before}.", f"So {after}."))
+    assert time.process_time() - start < 2
+    assert (left.startswith("So "), right.startswith("So ")) == (True, True)
+    assert ("a449</del>." in left, "b449</ins>." in right) == (True, True)
+
+
+def test_many_open_environments_are_read_in_little_time():
+    text = "".join(f"\\end{{a{i}}}\\begin{{a{i}}}" for i in range(40_000))
+    start = time.process_time()
+    assert display_spans(f"{text} \\begin{{b}} x \\end{{b}}")
+    assert time.process_time() - start < 2
 
 
 NESTED = r"""

@@ -22,6 +22,28 @@ def test_a_folder_is_removed_at_the_end(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_new_process_removes_the_folder_of_a_killed_one(tmp_path):
+    def start():
+        return subprocess.Popen(
+            [sys.executable, "-c", HOLD],
+            env={"TMPDIR": str(tmp_path)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    with start() as first:
+        left = first.stdout.readline().strip()
+        first.kill()
+        first.wait()
+    with start() as second:
+        own = second.stdout.readline().strip()
+        assert own != left
+        assert [str(path) for path in tmp_path.iterdir()] == [own]
+        second.communicate("\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_folder_of_a_killed_process_is_removed_and_no_other(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     new, elsewhere = tmp_path / "misstep-new", tmp_path / "other"

@@ -53,6 +53,19 @@ def test_a_file_that_is_no_log_is_named_with_what_is_wrong(tmp_path):
             read_run(str(tmp_path / f"{name}.eval"))
 
 
+def test_the_usage_of_a_resumed_run_is_that_of_all_its_samples(tmp_path):
+    log = write_run(tmp_path / "a.eval", guesses(ROWS, 0.5))
+    whole = read_run(str(tmp_path / "a.eval"))
+    # The header of a resumed run has the usage of its last attempt.
+    for usage in log.stats.model_usage.values():
+        usage.input_tokens = usage.output_tokens = usage.total_tokens = 1
+    write_eval_log(log, tmp_path / "a.eval")
+    resumed = read_run(str(tmp_path / "a.eval"))
+    assert resumed.usage == whole.usage
+    [(tokens_in, tokens_out)] = resumed.usage.values()
+    assert min(tokens_in, tokens_out) > 1
+
+
 def test_a_run_is_what_the_whole_log_says(folder, runs):
     log = read_eval_log(str(folder / "voted.eval"))
     samples = {sample.id: sample for sample in runs.voted.samples}

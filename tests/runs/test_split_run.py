@@ -30,6 +30,16 @@ def test_a_limit_counts_from_one_as_inspect_does():
     assert Shard(0, 0, 21).limit == "1-21"
 
 
+def test_a_plan_never_takes_a_command_with_a_key(tmp_path):
+    run = SplitRun.create(EvalCommand.parse(EVAL, [], (0, 4), []), 2, str(tmp_path))
+    before = Path(run.folder, "split.json").read_bytes()
+    options = ["--model-base-url", "https://user:sk-planted@host/v1"]
+    with pytest.raises(MisstepError, match="a user name in a URL") as caught:
+        run.replace_command(EvalCommand.parse(EVAL, [], (0, 4), options))
+    assert "sk-planted" not in str(caught.value)
+    assert Path(run.folder, "split.json").read_bytes() == before
+
+
 def shuffles(run):
     arguments = run.next_arguments(run.shards[0], run.command, "config.yaml")
     return "--sample-shuffle" in arguments

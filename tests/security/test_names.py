@@ -1,6 +1,7 @@
 """Names in data: of samples, of subsets, of models. They lose no sample and control no terminal."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -10,11 +11,19 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from rich.console import Console
 
 from misstep.cli._main import cli
-from misstep.cli._output import print_summary
+from misstep.cli._output import print_lines, print_runs, print_summary, print_table
 from misstep.evals import guided_search, processbench
-from misstep.loaders import FirstErrorRow, first_error_dataset, problems_dataset, recovery_dataset
+from misstep.loaders import (
+    FirstErrorRow,
+    first_error_dataset,
+    problems_dataset,
+    recovery_dataset,
+    transcript_dataset,
+)
 from misstep.registry import DataError
 from misstep.reports import chart_library, read_logs, read_run, save_chart, summary_of_run
+from misstep.reports._show import GroupValue
+from misstep.reports._text import TextTable
 from tests.support.logs import write_first_error_log
 
 CONTROL = ["a\x00b", "\x1b[2J", "a\nb", "\u202emath"]
@@ -44,6 +53,15 @@ def test_every_loader_refuses_control_characters_in_ids_and_groups(tmp_path, nam
             path = write(tmp_path / "own.jsonl", [{**row, field: name}])
             with pytest.raises(DataError, match=r"row 1.*U\+\w{4} at place \d is a control"):
                 load(path)
+
+
+def test_a_transcript_whose_id_has_control_characters_is_left_out(tmp_path):
+    messages = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+    rows = [{"id": name, "messages": messages} for name in ("good", *CONTROL)]
+    dataset = transcript_dataset(write(tmp_path / "own.jsonl", rows))
+    assert [sample.id for sample in dataset] == ["good"]
+    assert len(dataset.left_out) == len(CONTROL)
+    assert all("is a control character" in reason for reason in dataset.left_out.values())
 
 
 def six_samples(path):
@@ -108,7 +126,7 @@ def test_a_run_on_subsets_that_look_like_markup_ends_well(tmp_path, display):
 
 
 def test_a_search_on_a_set_that_looks_like_markup_ends_well(tmp_path):
-    rows = [{"id": "a", "problem": "p", "answer": "1", "subset": "[/]"}]
+    rows = [{"id": s, "problem": "p", "answer": "1", "subset": s} for s in ("[/]", "[bold]a")]
     source = write(tmp_path / "own.jsonl", rows)
     [log] = run_eval(
         guided_search(source=source, method="plain"),
@@ -117,6 +135,9 @@ def test_a_search_on_a_set_that_looks_like_markup_ends_well(tmp_path):
         display="rich",
     )
     assert log.status == "success", log.error
+    done = CliRunner().invoke(cli, ["show", log.location], terminal_width=200)
+    assert done.exit_code == 0, done.exception
+    assert "[/]" in done.output
 
 
 @pytest.mark.parametrize("label", ["a\x00b", "\x1b[2J", "\ud83d", "\u2028"])
@@ -129,3 +150,27 @@ def test_no_label_ends_the_process_that_draws(tmp_path, label, suffix):
     content = (tmp_path / f"a.{suffix}").read_bytes()
     assert content
     assert suffix == "png" or not {0x00, 0x1B} & set(content)
+
+
+def test_everything_that_commands_print_may_look_like_markup(tmp_path):
+    name = "[link=https://x.test]y[/link][/]\x1b[2J"
+    rows = [
+        FirstErrorRow.model_construct(
+            id=f"{i}", problem="p", steps=["s"], label=i % 2 - 1, subset=f"{i // 2}{name}"
+        )
+        for i in range(4)
+    ]
+    path = tmp_path / "run.eval"
+    write_first_error_log(path, rows, [r"\boxed{0}"] * 4, model=f"openai/{name}")
+    summary = summary_of_run(read_run(str(path)))
+    metric = summary.headline
+    summary = replace(summary, groups={"subset": [GroupValue(name, 4, metric)]})
+    console = Console(width=200, force_terminal=True, color_system="truecolor")
+    with console.capture() as printed:
+        print_summary(console, summary)
+        print_runs(console, [summary, summary])
+        print_table(console, TextTable([name], [[name]], title=name))
+        print_lines(console, [name])
+    assert printed.get().count("[link=https://x.test]y[/link][/]\\x1b[2J") >= 9
+    assert "\x1b[2J" not in printed.get()
+    assert "\x1b]8" not in printed.get()

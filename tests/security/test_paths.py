@@ -7,9 +7,12 @@ from pathlib import Path, PurePath, PureWindowsPath
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, strategies as st
-from inspect_ai.log import EvalDataset
+from inspect_ai import eval as run_eval
+from inspect_ai.log import EvalDataset, write_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from misstep.cli._main import cli
+from misstep.evals import agent_process, guided_search
 from misstep.loaders import FirstErrorRow, write_files
 from misstep.registry import DataError
 from misstep.reports import file_name
@@ -68,6 +71,28 @@ def test_two_subsets_never_share_a_file(tmp_path):
     )
     assert done.exit_code != 0
     assert "'a/b' and 'a_b' would both be written" in str(done.exception)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("task", "form"), [(guided_search, "search"), (agent_process, "agentprocessbench")]
+)
+def test_two_sets_never_share_a_file_of_any_format(tmp_path, task, form):
+    output = ModelOutput.from_content("mockllm/model", r"The answer is \boxed{1}.")
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    [log] = run_eval(
+        task(method="plain") if task is guided_search else task(source="agent_sample"),
+        model=get_model("mockllm/model", custom_outputs=lambda *_: output),
+        log_dir=str(tmp_path / "logs"),
+        limit=2,
+        display="none",
+    )
+    for sample, subset in zip(log.samples, ("a/b", "a_b"), strict=True):
+        sample.metadata["subset"] = subset
+    write_eval_log(log)
+    folder = tmp_path / "out"
+    done = CliRunner().invoke(cli, ["export", log.location, "--format", form, "-o", str(folder)])
+    assert "would both be written" in str(done.exception)
     assert not folder.exists()
 
 

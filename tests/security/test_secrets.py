@@ -6,9 +6,12 @@ import zipfile
 
 import pytest
 from click.testing import CliRunner
+from inspect_ai.model import get_model
 
 from misstep.cli._main import cli
+from misstep.forge import BuildSettings, CallSettings, build_set
 from misstep.registry import MisstepError
+from misstep.runs import Sweep, run_sweep, sweep_runs
 from tests.support.commands import Command, run_in_one_process
 from tests.support.openai_server import Fault, Faults, OpenAIServer, forge
 
@@ -87,6 +90,47 @@ def test_a_command_with_a_key_is_refused_before_a_file_is_written(tmp_path, monk
     assert KEY not in str(caught.value)
     assert "environment" in str(caught.value)
     assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"base_url": f"https://user:{KEY}@host/v1"},
+        {"base_url": f"https://host/v1?key={KEY}"},
+        {"args": {"default_headers": {"X-Any": KEY}}},
+    ],
+)
+def test_a_sweep_with_a_key_is_refused_before_a_file_is_written(tmp_path, shards, settings):
+    sweep = Sweep.model_validate(
+        {
+            "log_dir": str(tmp_path / "logs"),
+            "evals": [{"eval": "misstep/processbench.sample", "limit": 2, "shards": shards}],
+            "models": [{"model": "openai-api/local/critic", **settings}],
+        }
+    )
+
+    def execute(jobs):
+        assert not jobs
+        return []
+
+    [state] = run_sweep(sweep_runs(sweep), execute, lambda _: None)
+    assert "a secret must not be" in state.problem
+    assert KEY not in state.problem
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("url", [f"https://user:{KEY}@host/v1", f"https://host/v1?key={KEY}"])
+def test_a_build_with_a_key_in_an_address_is_refused_before_a_file_is_written(tmp_path, url):
+    folder = tmp_path / "built"
+    model = get_model("openai-api/local/injector", base_url=url, api_key="x", memoize=False)
+    with pytest.raises(MisstepError, match="must not hold a secret") as caught:
+        build_set(
+            *("offline", [], BuildSettings(votes=0), model, None, folder, CallSettings()),
+            on_each=lambda _: None,
+        )
+    assert KEY not in str(caught.value)
+    assert not folder.exists()
 
 
 def _contents(path):
