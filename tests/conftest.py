@@ -66,6 +66,13 @@ def no_registry_of_the_developer(tmp_path_factory):
     os.environ["MISSTEP_REGISTRY"] = str(tmp_path_factory.mktemp("registry"))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_certificates(tmp_path_factory):
+    """Trust no certificate: no test needs one, and each client of a model reads them all."""
+    os.environ.pop("SSL_CERT_FILE", None)
+    os.environ["SSL_CERT_DIR"] = str(tmp_path_factory.mktemp("certificates"))
+
+
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch):
     """Refuse connections that leave this machine."""
