@@ -215,11 +215,11 @@ def test_options_that_do_not_fit_get_one_message(options, says):
 
 def test_a_run_stops_if_none_of_the_first_twenty_solutions_gets_a_reward(serve):
     task = processbench(source="sample", critic="reward", style="single_token")
-    log, _ = serve(task, lambda *_: Reply("Let me think.", "length"), limit=60)
+    log, _ = serve(task, lambda *_: Reply("Let me think.", "length"), limit=30)
     assert log.status == "error"
     assert "None of the first 20 solutions got a reward" in log.error.message
     assert "The last reason: " in log.error.message
-    assert log.results is None or log.results.completed_samples < 60
+    assert log.results is None or log.results.completed_samples < 30
 
 
 def test_one_reward_among_the_first_solutions_is_enough(serve):
@@ -227,5 +227,5 @@ def test_one_reward_among_the_first_solutions_is_enough(serve):
         return plus_or_minus(request, choice) if len(request.text) % 7 == 0 else Reply("?", "stop")
 
     task = processbench(source="sample", critic="reward", style="single_token")
-    log, _ = serve(task, mostly_silent, limit=40)
+    log, _ = serve(task, mostly_silent, limit=24)
     assert log.status == "success"

@@ -82,6 +82,12 @@ def whole(run):
 
 
 @pytest.fixture(scope="module")
+def everything(run):
+    """The unsplit run of all 200 samples."""
+    return read_eval_log(run(None).location)
+
+
+@pytest.fixture(scope="module")
 def joined(parts, tmp_path_factory):
     location = tmp_path_factory.mktemp("joined") / "joined.eval"
     join(parts, location, (0, SAMPLES))
@@ -126,24 +132,24 @@ def test_it_says_what_it_was_joined_from(joined, whole):
     assert sum(entry.samples for entry in ledger) == SAMPLES
 
 
-def test_shards_drawn_at_random_are_joined_in_the_order_of_the_unsplit_run(run, spread, tmp_path):
-    whole = read_eval_log(run(None).location)
-    order = whole.eval.dataset.sample_ids
+def test_shards_drawn_at_random_are_joined_in_the_order_of_the_unsplit_run(
+    everything, spread, tmp_path
+):
+    order = everything.eval.dataset.sample_ids
     location = tmp_path / "joined.eval"
     join(spread, location, None, order)
     joined = read_eval_log(str(location))
-    assert joined.results.scores == whole.results.scores
-    assert joined.reductions == whole.reductions
-    assert [sample.id for sample in joined.samples] == [sample.id for sample in whole.samples]
-    assert joined.eval.dataset == whole.eval.dataset
+    assert joined.results.scores == everything.results.scores
+    assert joined.reductions == everything.reductions
+    assert [sample.id for sample in joined.samples] == [sample.id for sample in everything.samples]
+    assert joined.eval.dataset == everything.eval.dataset
     assert joined.eval.config.sample_shuffle is None
     assert joined.eval.config.limit is None
     assert [one.id for one in read_eval_log_sample_summaries(str(location))] == order
 
 
-def test_every_shard_drawn_at_random_has_samples_of_every_large_subset(spread, run):
-    whole = read_eval_log(run(None).location)
-    subsets = {sample.id: sample.metadata["subset"] for sample in whole.samples}
+def test_every_shard_drawn_at_random_has_samples_of_every_large_subset(spread, everything):
+    subsets = {sample.id: sample.metadata["subset"] for sample in everything.samples}
     held = list(subsets.values())
     for shard in spread:
         drawn = [subsets[one] for one in shard.sample_ids]

@@ -294,7 +294,7 @@ def outcomes(
                     model_roles=dict.fromkeys(["reward"], *roles.values()) if roles else {},
                     limit=1,
                     log_dir=str(folder / "logs"),
-                    display="none",
+                    display="log",
                     log_realtime=False,
                     max_tasks=len(tasks) or 1,
                 )
