@@ -58,8 +58,8 @@ unit: setup  ## Run all tests.
 lint: setup linked  ## Check style and format.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m tests.support.lint --all
-	$(BIN)/python -m tests.support.lint --preset single-eval $(TASK_FILES:%=--task %) --select IEFS,IECQ,IETS,IEBP,IESC --ignore $(LAYOUT_RULES)
+	$(BIN)/inspect-evals-lint --all
+	$(BIN)/inspect-evals-lint --preset single-eval $(TASK_FILES:%=--task %) --select IEFS,IECQ,IETS,IEBP,IESC --ignore $(LAYOUT_RULES)
 
 types: setup linked  ## Check types.
 	MYPYPATH=build/types $(BIN)/mypy -p misstep
