@@ -169,8 +169,17 @@ _FAILURE = {
 }
 
 
+_PROBLEM = {"problem": "How much is 6 times 7?", "answer": ANSWER}
+"""Its answer is a whole number: to compare others takes a process that loads math-verify."""
+
+
 def _guided(**options: Any) -> Callable[[Path], Task]:
-    return lambda folder: guided_search(source="sample", n=2, max_steps=4, **options)
+    def make(folder: Path) -> Task:
+        path = folder / "problem.jsonl"
+        path.write_text(json.dumps(_PROBLEM), encoding="utf-8")
+        return guided_search(source=str(path), n=2, max_steps=4, **options)
+
+    return make
 
 
 FIRST = _answer("first_error")
