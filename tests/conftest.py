@@ -68,10 +68,15 @@ def no_registry_of_the_developer(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def no_certificates(tmp_path_factory):
-    """Trust no certificate: no test needs one, and each client of a model reads them all."""
+def with_certificates(tmp_path_factory) -> dict[str, str]:
+    """Trust no certificate: no test needs one, and each client of a model reads them all.
+
+    Return the environment with certificates, for programs that install packages.
+    """
+    before = dict(os.environ)
     os.environ.pop("SSL_CERT_FILE", None)
     os.environ["SSL_CERT_DIR"] = str(tmp_path_factory.mktemp("certificates"))
+    return before
 
 
 @pytest.fixture(autouse=True)

@@ -31,14 +31,16 @@ UV = shutil.which("uv") or str(Path(sys.executable).parent / "uv")
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory):
+def programs(tmp_path_factory, with_certificates):
     """Return the folder of programs of an environment with only misstep and what it needs.
 
     misstep comes from its wheel. The other packages, which `make setup` has installed from the
     lock, are linked with their bytecode: compiling it takes longer than all commands.
     """
     folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run(["make", "-s", "-C", str(ROOT), "wheel", f"DIST={folder}"], check=True)
+    make = ["make", "-s", "-C", str(ROOT), "wheel", f"DIST={folder}"]
+    # It makes the environment of the clone first if that is out of date.
+    subprocess.run(make, env=with_certificates, check=True)
     [wheel] = folder.glob("*.whl")
     venv = folder / "venv"
     subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, venv], check=True)
