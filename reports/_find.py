@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextvars import copy_context
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
@@ -74,7 +75,9 @@ def run_find(task: Task, model: Any, folder: str, display: str | None = None) ->
     """
     from inspect_ai import eval_set
 
-    _, logs = eval_set(
+    # An eval set leaves its model in the context of its caller.
+    _, logs = copy_context().run(
+        eval_set,
         [task],
         log_dir=folder,
         model=model,

@@ -7,6 +7,7 @@ detection rates.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from hashlib import sha256
@@ -228,7 +229,9 @@ def run_critic(
     # The id of the set tells whether the data are those of the earlier run.
     digest = sha256((folder / f"{DATA_NAME}.jsonl").read_bytes()).hexdigest()[:12]
     name = file_name(f"{critic}-{model}-{digest}")
-    finished, logs = eval_set(
+    # An eval set leaves its model in the context of its caller.
+    finished, logs = copy_context().run(
+        eval_set,
         task,
         log_dir=str(folder / "critics" / name),
         model="none" if baseline else get_model(model, base_url=base_url, memoize=False),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -123,7 +124,9 @@ def _finished_logs(
     except TypeError as problem:
         raise MisstepError(f"-T: {problem}. `misstep study --help` names some.") from None
     # The folder may hold logs of other studies: runs are told apart by their arguments.
-    success, logs = eval_set(
+    # An eval set leaves its model in the context of its caller.
+    success, logs = copy_context().run(
+        eval_set,
         tasks,
         model=model,
         log_dir=log_dir,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from misstep._inspect_private import active_model
 from misstep.loaders import FirstErrorRow, load_rows
 from misstep.runs._workers import collect_rarely, freeze_loaded_objects
 from tests.support.openai_server import OpenAIServer
@@ -53,6 +54,13 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell starts background jobs with SIGINT ignored, and the programs that tests interrupt
     # would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def no_model_is_left():
+    """Fail a test that leaves a model in its context: later tests would take its limits."""
+    yield
+    assert active_model() is None
 
 
 @pytest.fixture

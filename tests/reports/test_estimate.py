@@ -2,6 +2,7 @@
 
 import json
 import math
+from contextvars import copy_context
 from datetime import date
 
 import pytest
@@ -171,14 +172,17 @@ def test_a_search_is_estimated_with_its_reward_model():
 
 def test_an_estimate_that_is_impossible_says_so(tmp_path):
     # An eval set leaves its model in the context of its caller. An estimate does not see it.
-    with OpenAIServer(right) as server:
-        model = local_model(server, MODEL)
-        succeeded, _ = eval_set(procedural(n=1), str(tmp_path), model=model, display="none")
-    assert succeeded
-    assert active_model() is not None
-    assert guided_search(source="sample").solver
-    with pytest.raises(MisstepError, match=r"all samples failed .*'reward'.* Add --model-role"):
+    def estimated():
+        with OpenAIServer(right) as server:
+            model = local_model(server, MODEL)
+            succeeded, _ = eval_set(procedural(n=1), str(tmp_path), model=model, display="none")
+        assert succeeded
+        assert active_model() is not None
+        assert guided_search(source="sample").solver
         estimate_eval("guided_search.sample", {}, MODEL)
+
+    with pytest.raises(MisstepError, match=r"all samples failed .*'reward'.* Add --model-role"):
+        copy_context().run(estimated)
 
 
 def test_a_judge_of_steps_is_asked_about_all_steps(tmp_path):
