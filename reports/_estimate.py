@@ -248,7 +248,9 @@ def measured_completion(location: str) -> int:
     tokens = completions = 0
     for sample in islice(read_eval_log_samples(location, all_samples_required=False), _MEASURED):
         for event in sample.events:
-            if isinstance(event, ModelEvent) and event.role is None and event.output.usage:
+            if not isinstance(event, ModelEvent) or event.role is not None:
+                continue
+            if event.output.usage and event.output.choices:
                 tokens += event.output.usage.output_tokens
                 completions += len(event.output.choices)
     if not tokens:

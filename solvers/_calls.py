@@ -41,7 +41,7 @@ script for such models."""
 def default_max_tokens(
     usual: int, model: Model, config: GenerateConfig, reasoning: int = REASONING_TOKENS
 ) -> int:
-    """Return the default for the tokens of a reply: more if the model reasons."""
+    """Return the default limit of tokens for a reply: more if the model reasons."""
     info, effort = get_model_info(model), config.reasoning_effort
     asked = config.reasoning_tokens or (effort is not None and effort != "none")
     if effort == "none" or not (asked or (info and info.reasoning)):

@@ -219,7 +219,7 @@ def distinct_candidates(
 
 
 TRIES = 3
-"""The maximum tries of one step. Without it, a reward model that gives no rewards has no end."""
+"""The maximum tries of one step. Without it, a search without rewards would never end."""
 
 _LONGEST = 300
 """Characters of a candidate that the transcript shows. The store has the full text."""
